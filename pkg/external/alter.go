@@ -13,15 +13,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// noteAlteration records that the resource of an object was changed through the resource of another
-// object. A restart loses that: the next comparison finds the change.
+// noteAlteration records that another object changed the object's resource. A restart loses
+// record.altered; the comparison after the resync period then finds the change.
 func (s *records) noteAlteration(r *record, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.altered = at
 }
 
-// popAlteration returns when an object's resource was changed, once.
+// popAlteration returns record.altered and resets the field.
 func (s *records) popAlteration(r *record) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +30,8 @@ func (s *records) popAlteration(r *record) time.Time {
 	return at
 }
 
-// requeueAltered requeues an object of a kind of the Engine, and has it read its resource even if it
-// is settled.
+// requeueAltered requeues an object of a kind of the [Engine]. The object reads its resource even if
+// endIfSettled would skip the read.
 func (e *Engine) requeueAltered(id object.ID) {
 	if obj := e.core.Get(id); obj != nil && e.kindOf(id.GroupKind()) != nil {
 		e.records.noteAlteration(e.records.of(id, obj.GetUID()), e.Clock.Now())
@@ -39,8 +39,9 @@ func (e *Engine) requeueAltered(id object.ID) {
 	}
 }
 
-// use records in status.observedDependencies the targets that the resource is about to use, beside
-// those that it may use still. The version of a Secret is recorded when the Secret was used.
+// use adds to status.observedDependencies the targets that the resource is about to use. Older entries are
+// kept, because the resource may still use their targets. The entry of a Secret has the resourceVersion
+// that was used.
 func (p *pass[K, R]) use() {
 	status := p.status()
 	for _, t := range p.Refs.Targets() {
@@ -51,15 +52,16 @@ func (p *pass[K, R]) use() {
 	}
 }
 
-// altered reports whether a resource began to serve in this pass, or uses other resources than
-// before.
+// altered reports whether a resource was updated, began to serve, or uses other resources
+// (status.observedDependencies) than before the pass.
 func (r *reconciler[K, R]) altered(p *pass[K, R]) bool {
 	before := p.before.GetExternalStatus()
 	return p.corrected || !meta.IsStatusConditionTrue(before.Conditions, condition.Available) ||
 		!slices.Equal(before.ObservedDependencies, p.status().ObservedDependencies)
 }
 
-// alter requeues the objects of Kind.Alters that the resource uses, or used until now.
+// alter requeues the objects of [Kind.Alters] that the resource uses, or used before the pass. For
+// example, a Server requeues its Ports.
 func (r *reconciler[K, R]) alter(p *pass[K, R]) {
 	if len(r.kind.Alters) == 0 || !p.managed() {
 		return

@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// TestAlter: what a resource referred to and what it refers to now is looked at again,
-// once, if there is an object of it.
+// TestAlter: alter requeues the existing objects of [Kind.Alters] to which the resource referred before or
+// refers now, once each. For example, Port/old and Port/new are requeued.
 func TestAlter(t *testing.T) {
 	ports := openstackv1alpha1.GroupVersion.WithKind("Port")
 	was := []sharedv1alpha1.ObservedDependency{
@@ -65,7 +65,7 @@ func TestAlter(t *testing.T) {
 	}
 }
 
-// TestAltered: a server that serves as before changes no port.
+// TestAltered: a Server that serves as before the pass requeues no Port.
 func TestAltered(t *testing.T) {
 	serving := metav1.Condition{Type: condition.Available, Status: metav1.ConditionTrue}
 	for reason, c := range map[string]struct {

@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// A cloud may answer with anything. An answer about another resource than the one that was asked
-// for must change no status: with an empty status.id the resource would be created a second time.
-// Such an answer is a Transient error, so that the request is sent again.
+// A cloud may answer with anything. An answer about another resource than the requested resource must
+// change no status: with an empty status.id, the next pass would create the resource a second time. Such
+// an answer is a [Transient] error, so that the request is sent again.
 
-// verify returns an error if a resource in an answer has another id than the one that was asked
-// for.
+// verify returns an error if [Kind.Identify] returns another id than the requested id.
 func (r *reconciler[K, R]) verify(resource R, asked string) error {
 	if got := r.kind.Identify(resource).ID; got != asked {
 		return r.otherID(got, fmt.Sprintf("%q", asked))
@@ -19,8 +18,8 @@ func (r *reconciler[K, R]) verify(resource R, asked string) error {
 	return nil
 }
 
-// verifyImported is verify for an id that a person wrote. The answer may spell the same id in another
-// way: "C5A2F2A4-1E0B-..." and "c5a2f2a41e0b..." are equal.
+// verifyImported is like reconciler.verify, for an id that a person wrote (spec.import.id). The answer may
+// spell the same id differently: "C5A2F2A4-1E0B-..." and "c5a2f2a41e0b..." are equal.
 func (r *reconciler[K, R]) verifyImported(resource R, asked string) error {
 	got := r.kind.Identify(resource).ID
 	plain := func(id string) string { return strings.ReplaceAll(id, "-", "") }
@@ -30,9 +29,9 @@ func (r *reconciler[K, R]) verifyImported(resource R, asked string) error {
 	return nil
 }
 
-// verifyCreated returns an error if the answer to Create has no id, or not the one of Kind.Address.
-// Then it is not known what was created: the intent stays, and the next pass searches for the
-// resource.
+// verifyCreated returns an error if the answer to Create has no id, or not the id of [Kind.Address]. The
+// result of Create is then unknown: the intent is kept, and findAttempt searches for the resource in the
+// next pass.
 func (r *reconciler[K, R]) verifyCreated(p *pass[K, R], resource R) error {
 	if r.kind.Address != nil {
 		return r.verify(resource, r.kind.Address(p.Input))
@@ -48,8 +47,8 @@ func (r *reconciler[K, R]) otherID(got, want string) error {
 		"%s answered with %s %q instead of %s", r.engine.Cloud, r.kind.GVK.Kind, got, want)}
 }
 
-// find is Actuator.Find. A list with a resource that has no id is an error: the resource may be
-// the one that an attempt has created.
+// find is [Actuator.Find] with verified ids. A listed resource without an id is an error, because the
+// resource may come from a Create of this object.
 func (r *reconciler[K, R]) find(ctx context.Context, p *pass[K, R], search Search) ([]R, error) {
 	found, err := p.actuator.Find(ctx, p.Input, search)
 	if err != nil {
@@ -64,8 +63,8 @@ func (r *reconciler[K, R]) find(ctx context.Context, p *pass[K, R], search Searc
 	return found, nil
 }
 
-// namesakes returns the resources that a creation may collide with: the one at Kind.Address, or all
-// of a name.
+// namesakes returns the resources with which a creation may collide: the resource at [Kind.Address], or
+// all resources with a name.
 func (r *reconciler[K, R]) namesakes(ctx context.Context, p *pass[K, R], name string) ([]R, error) {
 	if r.kind.Address == nil {
 		return r.find(ctx, p, Search{Name: name})
@@ -84,7 +83,7 @@ func (r *reconciler[K, R]) namesakes(ctx context.Context, p *pass[K, R], name st
 	return []R{resource}, nil
 }
 
-// get is Actuator.Get with a verified answer.
+// get is [Actuator.Get] with a verified answer (reconciler.verify).
 func (r *reconciler[K, R]) get(ctx context.Context, p *pass[K, R], id string) (R, error) {
 	resource, err := p.actuator.Get(ctx, p.Input, id)
 	if err == nil {
@@ -93,7 +92,7 @@ func (r *reconciler[K, R]) get(ctx context.Context, p *pass[K, R], id string) (R
 	return resource, err
 }
 
-// isAnonymous reports whether the resources of the kind have no id.
+// isAnonymous reports whether the kind's Go type implements [Anonymous].
 func (r *reconciler[K, R]) isAnonymous() bool {
 	_, anonymous := any(r.empty()).(Anonymous)
 	return anonymous

@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// forger is a cloud of which one call answers with another id than that of the resource.
+// forger is a cloud that answers one sort of call with the id of another resource.
 type forger struct {
 	*oneCloud
 
@@ -45,7 +45,7 @@ func (f *forger) Update(_ context.Context, _ Input[netKind], id string, _ []stri
 	return f.forge("update", id), nil
 }
 
-// newForged returns the world of one cloud that forges answers, and sharers that share nothing.
+// newForged returns sharers with a forger and without [Kind.Shared].
 func newForged(t *testing.T) (*sharers, *forger) {
 	t.Helper()
 	s := newSharers(t)
@@ -62,7 +62,7 @@ func newForged(t *testing.T) (*sharers, *forger) {
 	return s, f
 }
 
-// edit changes the spec, so that the next pass reads the resource.
+// edit changes the spec of an object, so that the next pass reads the resource.
 func (s *sharers) edit(name string) {
 	s.t.Helper()
 	n := s.read(name)
@@ -80,9 +80,9 @@ func (s *sharers) resourceName(name string) string {
 	return ""
 }
 
-// TestForgedAnswer: an answer with an empty id, or with the id of another resource, changes
-// neither status.id nor status.resource, and creates nothing. The object fails until the answer
-// has the id that was asked for.
+// TestForgedAnswer: an answer with an empty id, or with the id of another resource, changes neither
+// status.id nor status.resource, and no pass calls Actuator.Create. The object fails until the answer has
+// the requested id.
 func TestForgedAnswer(t *testing.T) {
 	for call, edits := range map[string]bool{"get": false, "update": true} {
 		for _, answer := range []string{"", "r9"} {
@@ -113,8 +113,8 @@ func TestForgedAnswer(t *testing.T) {
 	}
 }
 
-// TestCreatedWithoutID: a resource whose creation was answered without an id is found by the
-// intent, and not created a second time.
+// TestCreatedWithoutID: after an answer to Create without an id, findAttempt finds the resource. The
+// resource is not created a second time.
 func TestCreatedWithoutID(t *testing.T) {
 	s, f := newForged(t)
 	f.call, f.answer = "create", ""
@@ -125,8 +125,8 @@ func TestCreatedWithoutID(t *testing.T) {
 	s.expect("found by the intent", "find", states{"a": "r1"})
 }
 
-// TestOrphanWithoutID: where a search for what an attempt has made answers with resources that
-// have no id, the search is repeated, and nothing is created.
+// TestOrphanWithoutID: findOrphans fails if Actuator.Find returns a resource without an id. The search is
+// repeated, and Actuator.Create is not called.
 func TestOrphanWithoutID(t *testing.T) {
 	s, f := newForged(t)
 	f.call, f.answer = "create", ""
@@ -141,8 +141,8 @@ func TestOrphanWithoutID(t *testing.T) {
 	s.expect("found by the intent", "find", states{"a": "r1"})
 }
 
-// TestForgedImport: an import by id takes the resource of that id, however the id is spelled, and
-// no other.
+// TestForgedImport: spec.import.id takes the resource with that id in any spelling, and no resource with
+// another id.
 func TestForgedImport(t *testing.T) {
 	const asked, id = "C5A2F2A4-1E0B-4B7F-9D0E-0E8F0C4F7D11", "c5a2f2a4-1e0b-4b7f-9d0e-0e8f0c4f7d11"
 	const lie = `none OpenStack answered with Network "`
@@ -161,7 +161,7 @@ func TestForgedImport(t *testing.T) {
 	}
 }
 
-// TestImportListedWithoutID: an import by filter takes no resource that has no id.
+// TestImportListedWithoutID: spec.import.filter takes no resource without an id.
 func TestImportListedWithoutID(t *testing.T) {
 	s, f := newForged(t)
 	s.cloud.made["r1"] = s.clock.Now()
@@ -176,7 +176,7 @@ func TestImportListedWithoutID(t *testing.T) {
 	s.expect("by filter", "find", states{"a": "r1"})
 }
 
-// imports creates an unmanaged object.
+// imports creates an Unmanaged object with spec.import.
 func (s *sharers) imports(name string, from *openstackv1alpha1.NetworkImport) {
 	s.t.Helper()
 	n := &openstackv1alpha1.Network{}
@@ -187,8 +187,8 @@ func (s *sharers) imports(name string, from *openstackv1alpha1.NetworkImport) {
 	s.watch(name)
 }
 
-// TestForgedWhileDeleted: a deleted resource that lingers is waited for, whatever else the cloud
-// answers with.
+// TestForgedWhileDeleted: an object waits for the end of a lingering resource ([Kind.Lingers]), whichever
+// other resource the cloud returns.
 func TestForgedWhileDeleted(t *testing.T) {
 	s, f := newForged(t)
 	s.r.kind.Lingers = true

@@ -9,26 +9,25 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// attempt is what is known of the last attempt to create an object's resource, whose end is not
-// recorded in the status.
+// attempt lists the facts about the last call of Actuator.Create, if status.id does not record its result.
 type attempt struct {
-	// intended says that the object has an intent: an attempt was made, or was about to be.
+	// intended says that the object has an intent: Create was called, or was about to be called.
 	intended bool
-	// refused says that the cloud answered the attempt with a refusal.
+	// refused says that the cloud answered Create with a refusal (wasAnswered).
 	refused bool
-	// searched says that the cloud was asked for resources of the attempt; orphans is how many
-	// there are.
+	// searched says that findOrphans has searched the cloud for resources of the attempt. orphans is the
+	// number of resources found.
 	searched bool
 	orphans  int
-	// elsewhere says that the credentials lead to another place than that of the attempt.
+	// elsewhere says that the credentials lead to another place than intent.Place.
 	elsewhere bool
-	// unanswered says that the cloud may still carry out the attempt.
+	// unanswered says that the cloud may still carry out the attempt (reconciler.isUnanswered).
 	unanswered bool
-	// running says that the operation of the attempt has not ended.
+	// running says that the operation of the attempt (intent.Operation) has not ended.
 	running bool
 }
 
-// attemptEnd says what came of an attempt.
+// attemptEnd is the result of attempt.decide.
 type attemptEnd int
 
 const (
@@ -40,7 +39,7 @@ const (
 	notEnded                         // the resource may still come
 )
 
-// decide decides what came of an attempt.
+// decide decides how an attempt ended.
 func (a attempt) decide() attemptEnd {
 	switch {
 	case !a.intended || a.refused:
@@ -62,9 +61,9 @@ func (a attempt) decide() attemptEnd {
 	}
 }
 
-// findAttempt finds out what came of the last attempt to create the object's resource. If the
-// attempt created the resource, found is set and the resource is claimed. The outcome is done if
-// the attempt has ended.
+// findAttempt finds out how the last Create for the object ended. If the attempt created the resource,
+// findAttempt sets found and claims the resource (reconciler.claim). The reconcile.Outcome is done if the
+// attempt has ended.
 func (r *reconciler[K, R]) findAttempt(
 	ctx context.Context, p *pass[K, R],
 ) (resource R, found bool, o reconcile.Outcome) {
@@ -89,9 +88,9 @@ func (r *reconciler[K, R]) findAttempt(
 	return r.concludeAttempt(ctx, p, resource, facts, ended)
 }
 
-// searchAttempt searches for the resource of the attempt and adds the findings to facts. The
-// returned resource is the first one found. completed says that the operation of the attempt did
-// not fail.
+// searchAttempt calls findOrphans and adds attempt.searched, attempt.orphans, attempt.elsewhere and
+// attempt.unanswered to facts. The returned resource is the first orphan. completed says that the
+// operation of the attempt did not fail.
 func (r *reconciler[K, R]) searchAttempt(
 	ctx context.Context, p *pass[K, R], i *intent, facts *attempt, completed bool,
 ) (resource R, err error) {
@@ -110,8 +109,8 @@ func (r *reconciler[K, R]) searchAttempt(
 	return resource, nil
 }
 
-// concludeAttempt acts on the decision about the attempt. The resource is that which the search
-// found, and ended is how the operation of the attempt ended.
+// concludeAttempt acts on attempt.decide. The resource comes from searchAttempt, and ended is the error of
+// the attempt's operation.
 func (r *reconciler[K, R]) concludeAttempt(
 	ctx context.Context, p *pass[K, R], resource R, facts attempt, ended error,
 ) (_ R, found bool, o reconcile.Outcome) {
@@ -140,8 +139,9 @@ func (r *reconciler[K, R]) concludeAttempt(
 	}
 }
 
-// findOrphans returns the resources that the attempt of an intent may have created: the one with
-// the mark of the object, or all without a mark that are no other object's.
+// findOrphans returns the resources that the attempt of an intent may have created. If a resource has the
+// object's uid as Identity.Marker, findOrphans returns that resource alone. Otherwise findOrphans returns
+// the resources that intent.made accepts and that no other object has claimed (records.isFree).
 func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *intent) ([]R, error) {
 	all, err := r.namesakes(ctx, p, i.Name)
 	if err != nil {
@@ -162,24 +162,23 @@ func (r *reconciler[K, R]) findOrphans(ctx context.Context, p *pass[K, R], i *in
 	return orphans, nil
 }
 
-// An attempt that was not answered may still be carried out: for carriedOut after the answer of a
-// proxy that did not wait, and for unknownEnd after the attempt of a process that was killed. An
-// intent of an earlier release does not tell the time of the attempt: unknownEnd begins when this
-// process finds the intent.
+// The cloud may still carry out a Create that got no answer. carriedOut is the wait after the answer of a
+// proxy that did not wait (Error.Late). unknownEnd is the wait after the attempt of a process that was
+// killed. An intent of an earlier release has no intent.Tried: unknownEnd then begins when this process
+// finds the intent.
 const (
 	carriedOut = time.Minute
 	unknownEnd = 10 * time.Second
 )
 
-// isUnanswered reports whether the cloud may still carry out the last attempt. With another
-// attempt there would be two resources.
+// isUnanswered reports whether the cloud may still carry out the last Create. A second Create could make a
+// second resource.
 func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
 	now := r.engine.Clock.Now()
 	if !p.record.sent && p.record.until.IsZero() {
 		p.record.until = now.Add(unknownEnd)
-		// The clocks of two machines may differ, so that a time in the future counts as now. A
-		// restart does not begin the wait anew: an operator that is killed every few seconds comes
-		// to the end of the wait.
+		// The clocks of two machines may differ, so an intent.Tried in the future counts as now. A restart does
+		// not begin the wait again: an operator that is killed every few seconds reaches the end of unknownEnd.
 		if i := r.intent(p); i != nil && !i.Tried.IsZero() && i.Tried.Before(now) {
 			p.record.until = i.Tried.Add(unknownEnd)
 		}
@@ -187,18 +186,17 @@ func (r *reconciler[K, R]) isUnanswered(p *pass[K, R]) bool {
 	return now.Before(p.record.until)
 }
 
-// awaitAnswer waits while the cloud may still carry out the last attempt.
+// awaitAnswer polls until the cloud no longer carries out the last Create.
 func (r *reconciler[K, R]) awaitAnswer(p *pass[K, R]) reconcile.Outcome {
-	// The last look comes when the wait is over, and not up to 15 s later: an operator that is
-	// killed every few seconds would not come to that look.
+	// polls.plan puts the last look at memory.until, and not up to 15 s later. Otherwise an operator that is
+	// killed every few seconds would never send the last look.
 	p.record.polls.plan(r.engine.Clock.Now(), p.record.until)
 	p.underway = true
 	return r.poll(p, "Waiting for what was asked of %s before: its answer was lost", r.engine.Cloud)
 }
 
-// claimLost fails a pass whose created resource has the id of another object's resource. The
-// failure has a back-off, so that a cloud that always answers with the same id is asked less
-// and less often.
+// claimLost fails a pass whose Create returned the id of another object's resource. The failure has a
+// back-off, so a cloud that always returns the same id is called less and less often.
 func (r *reconciler[K, R]) claimLost(id string) reconcile.Outcome {
 	return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 		"%s has created %s %s, which belongs to another object already", r.engine.Cloud, r.engine.Noun, id))

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestAttempt is the truth table of what came of an attempt to create a resource.
+// TestAttempt is the truth table of attempt.decide.
 func TestAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts attempt
@@ -35,8 +35,8 @@ func TestAttempt(t *testing.T) {
 	}
 }
 
-// TestUnderwayEnds: the wait for an attempt of a process that was killed ends when it is over, by
-// the last of its looks. It goes on after a restart, if the intent tells when the attempt was.
+// TestUnderwayEnds: awaitAnswer ends when memory.until has passed, and the last look is at memory.until. A
+// restart continues the wait if the intent has intent.Tried.
 func TestUnderwayEnds(t *testing.T) {
 	for _, c := range []struct {
 		reason string

@@ -8,11 +8,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// awaitFinalizers waits until the operator's finalizer is the last one. The other finalizers are
-// guards. The outcome names a source for each guard, such as Subnet/blue for the guard of a Network,
-// and keeps to that source while it refers to the object: otherwise the status of a Network with a
-// hundred Subnets would be written a hundred times. A guard for sources that go with the object is not
-// waited for (cascade.go).
+// awaitFinalizers waits until the operator's finalizer is the last. The other finalizers are guards. The
+// outcome names a source for each guard: a deleted Network waits for Subnet/blue. memory.named keeps the
+// choice of Subnet/blue until Subnet/blue no longer refers to the Network. Otherwise the status of a
+// Network with 100 Subnets would be written 100 times. Guards of owned sources ([Kind.Cascades]) are
+// skipped (reconciler.outside in cascade.go).
 func (r *reconciler[K, R]) awaitFinalizers(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	before, now := p.record.named, heldBy{}

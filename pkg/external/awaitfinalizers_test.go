@@ -14,8 +14,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// TestOthers: of many that hold an object one is named, the same one while that one is
-// there. Which one it was does not depend on texts: others may begin alike.
+// TestOthers: awaitFinalizers names a single source of a guard, and keeps the choice while the source
+// refers to the object. The choice is in memory.named, and not in the text of the condition, which a user
+// may write.
 func TestOthers(t *testing.T) {
 	r, _ := newReconciler()
 	addSubnets(r.engine)

@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// busyUntil has deletions be refused as long as a function says so.
+// busyUntil makes the cloud refuse deletions while *inUse is true.
 func (s *sharers) busyUntil(inUse *bool, err *Error) {
 	s.cloud.on = func(call string, _ bool) error {
 		if call == "delete" && *inUse {
@@ -26,8 +26,7 @@ func (s *sharers) busyUntil(inUse *bool, err *Error) {
 	}
 }
 
-// again leads an object through a pass, and returns when it is to be led through the next
-// one, and what failed.
+// again runs a pass over an object, and returns the pause until the next pass and the error.
 func (s *sharers) again(name string) (time.Duration, error) {
 	s.t.Helper()
 	result, err := s.r.Reconcile(s.t.Context(), s.id(name))
@@ -35,8 +34,8 @@ func (s *sharers) again(name string) (time.Duration, error) {
 	return result.RequeueAfter, err
 }
 
-// TestBusySchedule (F8): a deletion that is refused as busy is tried again every two seconds
-// for a minute, however often the object is woken, and then with the back-off of failures.
+// TestBusySchedule (F8): a [Busy] deletion is repeated every busyPause for busyPeriod, even if events
+// requeue the object more often, and then with the back-off of failures.
 func TestBusySchedule(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -71,8 +70,7 @@ func TestBusySchedule(t *testing.T) {
 	s.forgotten()
 }
 
-// TestBusyAfter (F8): a cloud that says when to ask again is believed, and other failures
-// have their back-off.
+// TestBusyAfter (F8): [Error.After] replaces busyPause. Failures of other classes have their own back-off.
 func TestBusyAfter(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -92,7 +90,7 @@ func TestBusyAfter(t *testing.T) {
 	}
 }
 
-// uses has the watch tell of a Subnet that uses a Network, or of its end.
+// uses reports to the watch a Subnet that uses a Network, or the deletion of the Subnet.
 func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.Subnet)) {
 	s.t.Helper()
 	e := s.r.engine
@@ -122,8 +120,8 @@ func (s *sharers) uses(name, network string, changes ...func(*openstackv1alpha1.
 
 func isThere(*openstackv1alpha1.Subnet) {}
 
-// TestBusyUntilFree (F8): the end of the last object that used the resource has its deletion
-// tried again at once, also where that ends while the cloud still answers.
+// TestBusyUntilFree (F8): the end of the last object that used the resource repeats the deletion at once,
+// even if the end is reported while Actuator.Delete runs.
 func TestBusyUntilFree(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")

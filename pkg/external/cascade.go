@@ -18,11 +18,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// The resource of an owner may take along the resources of the objects that it owns
-// ([Kind.Cascades]). One request then deletes a tree, and a request for each resource of the tree
-// would be refused or in vain.
+// The cloud may delete the resources of owned objects with the owner's resource ([Kind.Cascades]). A
+// single Actuator.Delete then deletes a tree, such as a ResourceGroup with its VirtualNetworks. A Delete
+// for each resource of the tree would be refused or useless.
 
-// outside returns the sources that do not go with a deleted object.
+// outside returns the sources that are not owned by the deleted object.
 func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.ID {
 	if !r.kind.Cascades {
 		return sources
@@ -31,11 +31,12 @@ func (r *reconciler[K, R]) outside(p *pass[K, R], sources []object.ID) []object.
 	return slices.DeleteFunc(slices.Clone(sources), func(id object.ID) bool { return slices.Contains(owned, id) })
 }
 
-// use is an object that refers to another one, and keeps that by a guard.
+// use is an object (user) that guards another object (used) by a reference.
 type use struct{ user, used object.ID }
 
-// outsiders returns the uses of an object, and of the objects in its tree of owners, by objects outside of that
-// tree. Each user has one use. For example, a NetworkInterface uses the Subnet of a deleted VirtualNetwork.
+// outsiders returns the uses of an object, and of the objects in its tree of owners, by objects outside of
+// that tree. Each user has a single use. For example, a NetworkInterface uses the Subnet of a deleted
+// VirtualNetwork.
 func (e *Engine) outsiders(id object.ID) (uses []use) {
 	inside := append([]object.ID{id}, e.core.Owned(id)...)
 	named := make(map[object.ID]bool, len(inside))
@@ -53,8 +54,9 @@ func (e *Engine) outsiders(id object.ID) (uses []use) {
 	return uses
 }
 
-// awaitUsersOfOwned waits for objects that refer to what a deleted object owns, and that do not go
-// with the object: the cloud would refuse to delete a network whose subnet is in use.
+// awaitUsersOfOwned waits for objects outside of the tree that refer to owned objects (Engine.outsiders).
+// For example, a deleted VirtualNetwork waits for the NetworkInterface of its Subnet, because the cloud
+// would refuse to delete the network.
 func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	if !r.kind.Cascades || r.remainder(p).decide() == keepResource {
 		return reconcile.Outcome{}
@@ -69,9 +71,10 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 	return outcome
 }
 
-// awaitOwner waits for the owner of a deleted object, if the owner is deleted too and takes the
-// resource along. With foreground deletion the owner waits for the object instead. An owner that waits for
-// users itself is not waited for: such a user may be in another tree whose owner waits for this object.
+// awaitOwner waits for the owner of a deleted object if the owner is deleted too, and its [Kind.Cascades]
+// deletes the object's resource. With foreground deletion the owner waits for the object instead.
+// awaitOwner does not wait for an owner that has outsiders: such a user may be in another tree whose owner
+// waits for this object.
 func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	for _, t := range p.Refs.Targets() {
 		if t.Relation().Role != relation.Owner {
@@ -85,11 +88,11 @@ func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcil
 	return reconcile.Outcome{}
 }
 
-// mostOwners bounds how many owners, one above the other, are looked at.
+// mostOwners bounds the recursion of Engine.leavingOwner from owner to owner.
 const mostOwners = 16
 
-// leavingOwner returns an owner, or an owner of the owner, whose resource is about to be deleted with
-// everything in it.
+// leavingOwner returns the nearest owner for which Engine.takesAlong is true: the object's owner, or an
+// owner of the owner.
 func (e *Engine) leavingOwner(id object.ID, most int) (object.ID, bool) {
 	owner, k := e.core.Get(id), e.kindOf(id.GroupKind())
 	if owner == nil || k == nil || most == 0 {
@@ -106,7 +109,8 @@ func (e *Engine) leavingOwner(id object.ID, most int) (object.ID, bool) {
 	return id, false
 }
 
-// takesAlong reports whether the resource of an owner is about to be deleted with everything in it.
+// takesAlong reports whether the resource of an owner is about to be deleted together with the resources
+// inside ([Kind.Cascades]).
 func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
 	if owner.GetDeletionTimestamp() == nil || !k.cascades ||
 		!slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
@@ -119,8 +123,9 @@ func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
 		len(e.outsiders(id)) == 0
 }
 
-// lookFirst reads a resource before its deletion where the deletion may have been carried out: with
-// the owner, or by a process that has ended. ends says that Delete is not to be called.
+// lookFirst calls Actuator.Get before Actuator.Delete if the resource may be deleted already
+// (reconciler.mayBeGone): with the owner, or by a process that has ended. ends says that Delete is not
+// needed.
 func (r *reconciler[K, R]) lookFirst(
 	ctx context.Context, p *pass[K, R], id string,
 ) (gone, ends bool, o reconcile.Outcome) {
@@ -153,19 +158,19 @@ func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
 	})
 }
 
-// isOwned reports whether an object has an owner reference to another one.
+// isOwned reports whether metadata.ownerReferences of an object has the uid of owner.
 func isOwned(obj, owner client.Object) bool {
 	return slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
 		return o.UID == owner.GetUID()
 	})
 }
 
-// collecting is how long the garbage collector may take to delete the objects of an owner that is gone.
+// collecting is how long the garbage collector may take to delete the objects of a deleted owner.
 const collecting = 30 * time.Second
 
-// untilCollected returns how long the status of an object is not written because the object's owner is
-// gone: the garbage collector is about to delete the object, and the write would delay that deletion and those of
-// all other objects of the owner.
+// untilCollected returns how long reconciler.conclude does not write the status of an object whose owner
+// is deleted. The garbage collector is about to delete the object, and a write would delay that deletion
+// and the deletions of all other objects of the owner.
 func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
 	orphaned := p.waits && len(p.Object.GetOwnerReferences()) > 0 &&
 		slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
@@ -182,8 +187,8 @@ func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
 	return max(0, collecting-now.Sub(p.record.orphaned))
 }
 
-// wakeOwners requeues the owners of an object, near and far, that are being deleted, after the object
-// lost a finalizer: awaitUsersOfOwned may have waited for the end of that guard.
+// wakeOwners requeues the deleted owners of an object that lost a finalizer, and the owners of these
+// owners. The step awaitUsersOfOwned of an owner may have waited for the end of that guard.
 func (e *Engine) wakeOwners(k *kind, obj client.Object) {
 	next, seen := e.ownersOf(k, obj), map[object.ID]bool{}
 	for len(next) > 0 {
@@ -201,7 +206,7 @@ func (e *Engine) wakeOwners(k *kind, obj client.Object) {
 	}
 }
 
-// ownersOf returns the targets of an object's edges of role Owner.
+// ownersOf returns the targets of an object's edges with relation.Owner.
 func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
 	for _, edge := range e.core.Edges(k.gk(), obj) {
 		if edge.Role == relation.Owner {
@@ -211,7 +216,7 @@ func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
 	return owners
 }
 
-// lostFinalizer reports whether a change removed a finalizer, perhaps with the object.
+// lostFinalizer reports whether a change removed a finalizer, or deleted an object with a finalizer.
 func lostFinalizer(c watch.Change[client.Object]) bool {
 	if c.Old == nil {
 		return false

@@ -62,7 +62,8 @@ func fleetKind(name, address string) Kind[*Unstructured, string] {
 	return k
 }
 
-// sail runs an operator that serves the kinds of the fleet as soon as they are installed.
+// sail runs an operator that adds the kinds of the fleet when their definitions are installed
+// ([Options.Discover]).
 func (w *train) sail() (stop func()) {
 	w.t.Helper()
 	w.health = &watch.Health{}
@@ -97,7 +98,7 @@ func (w *train) sail() (stop func()) {
 	}
 }
 
-// says waits until the condition Ready of an object has a status, a reason and a message.
+// says waits until the condition Ready of an object has the wanted status, reason and message.
 func (w *train) says(kind, name, want string) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -119,7 +120,8 @@ func (w *train) install(kind string) {
 	testenv.Apply(w.t, fmt.Sprintf(toyDefinition, strings.ToLower(kind), kind))
 }
 
-// changes returns the requests since the last time that changed the cloud, and the reads of a thing.
+// changes returns the requests since the last call that changed the cloud, and the reads of the thing with
+// the given name.
 func (w *train) changes(read string) []string {
 	all := []string{}
 	w.cloud.change(func(c *toyCloud) {
@@ -133,8 +135,8 @@ func (w *train) changes(read string) []string {
 	return all
 }
 
-// TestInstalledLater: kinds are served as soon as they are installed, their objects wait for kinds that
-// are not, and a kind whose definition was deleted is watched no longer.
+// TestInstalledLater: a kind is served when its definition is installed. Objects wait for kinds without a
+// definition. The watch of a kind ends when its definition is deleted.
 func TestInstalledLater(t *testing.T) {
 	w := newTrain(t)
 	defer w.sail()()
@@ -192,8 +194,8 @@ func (w *train) remove(plural string) {
 	})
 }
 
-// cascade deletes a Fleet with a Boat that a Sailor refers to: the owner waits for the user of what it
-// owns, and takes the Boat along with one request.
+// cascade deletes a Fleet with a Boat to which a Sailor refers. The Fleet waits for the Sailor
+// (awaitUsersOfOwned), and a single request deletes the Fleet and the Boat.
 func (w *train) cascade() {
 	w.t.Helper()
 	w.cloud.change(func(c *toyCloud) { c.takes = map[string][]string{"blue-first": {"blue-argo"}} })
@@ -212,7 +214,8 @@ func (w *train) cascade() {
 	}
 }
 
-// TestForegroundDeletion: with foreground deletion, an owned object does not wait for its owner.
+// TestForegroundDeletion: with foreground deletion, an owned object does not wait for its owner
+// (takesAlong).
 func TestForegroundDeletion(t *testing.T) {
 	w := newTrain(t)
 	w.install("Fleet")

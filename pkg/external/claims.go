@@ -6,48 +6,51 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is a resource outside, by the kind of objects that stand for such.
+// Resource is a resource outside of Kubernetes: an ID, with the GroupKind of the objects that stand for
+// such resources.
 type Resource struct {
 	Kind schema.GroupKind
 	ID   string
 
-	// cloud is the one in which the id is unique. Ids of different clouds are unrelated: a tenant
-	// may run a cloud that answers with the ids of another cloud.
+	// cloud is the [Access.Cloud] in which ID is unique. Equal ids of two clouds are unrelated: a tenant may
+	// run a cloud that returns the ids of another cloud.
 	cloud string
 }
 
-// everywhere returns r, and r without a cloud: a claim on either excludes the other. A status that
-// another operator of the same API wrote records no cloud until the object had a pass.
+// everywhere returns r, and r without Resource.cloud: a claim on either excludes a claim on the other. A
+// status that another operator of the same API wrote records no cloud until the first pass over the
+// object.
 func (r Resource) everywhere() [2]Resource { return [2]Resource{r, {r.Kind, r.ID, ""}} }
 
-// claimed is a resource, and the realm in which its id is unique. Claims say which object has
-// which resource. Each status makes a claim, and an object claims a resource before its status
-// says so. Objects that share a resource claim it in a realm each: these are the users of the
-// resource.
+// claimed is a resource, and the realm in which its id is unique ([Kind.Realm]). Claims say which object
+// has which resource. Each status.id makes a claim (records.learnClaim), and a pass claims a resource
+// before the status is written (records.claim). Objects that share a resource ([Kind.Shared]) use their
+// own uid as realm: each such claim marks a user of the resource.
 type claimed struct {
 	Resource
 
 	realm string
-	// text is the id as the object has it. Resource has the key of the id ([Kind.Key]).
+	// text is the id in the spelling of the object. Resource.ID is [Kind.Key] of the id.
 	text string
 }
 
-// claim reports whether a resource is the object's from now on. No late event of the watch takes the
-// claim back.
+// claim claims a resource for the object, and returns false if another object has the resource. Late
+// events of the watch do not remove the claim (record.passed).
 func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
 	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id))
 }
 
-// claimOrWait is claim; an object that gets no claim is requeued when the resource may be free.
+// claimOrWait is like reconciler.claim; a refused object is requeued when records.release frees the
+// resource.
 func (r *reconciler[K, R]) claimOrWait(p *pass[K, R], id string) bool {
 	return r.engine.records.claimOrWait(p.record, r.claimed(p.cloud, p.Object, id))
 }
 
-// recordedPlace is the place that a status records. Where a kind has no places, the cloud is
-// recorded, which a restart needs to know.
+// recordedPlace returns the text for status.place: pass.place, or pass.cloud for a kind without places. A
+// restarted operator needs the cloud.
 func (p *pass[K, R]) recordedPlace() string { return cmp.Or(p.place, p.cloud) }
 
-// resourceOf returns the resource of an id in a cloud.
+// resourceOf returns the [Resource] of an id in a cloud.
 func (r *reconciler[K, R]) resourceOf(cloud, id string) Resource {
 	if r.kind.Key != nil {
 		id = r.kind.Key(id)
@@ -66,15 +69,15 @@ func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	return claimed{r.resourceOf(cloud, id), realm, id}
 }
 
-// claim reports whether a resource is the object's from now on.
+// claim claims a resource for a pass over the object of r (record.passed).
 func (s *records) claim(r *record, what claimed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.grantToPass(r, what)
 }
 
-// learnClaim claims the resource that a status records. A claim of a pass stays: the event may be
-// older than the claim.
+// learnClaim claims the resource of a status.id. If a pass made the present claim (record.passed),
+// learnClaim does nothing, because the event may be older than the claim.
 func (s *records) learnClaim(r *record, what claimed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +86,7 @@ func (s *records) learnClaim(r *record, what claimed) {
 	}
 }
 
-// claimOrWait is claim; an object that gets no claim is requeued when the resource may be free.
+// claimOrWait is like records.claim; a refused object is requeued when records.release frees the resource.
 func (s *records) claimOrWait(r *record, what claimed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,8 +97,8 @@ func (s *records) claimOrWait(r *record, what claimed) bool {
 	return granted
 }
 
-// isUsedElse reports whether another object has a resource. If none has, the object is requeued
-// when one does.
+// isUsedElse reports whether another object has claimed a resource. If not, the object waits in
+// records.wishes and is requeued by the next claim on the resource.
 func (s *records) isUsedElse(r *record, what Resource) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,8 +159,8 @@ func (s *records) grant(r *record, what claimed) bool {
 	return true
 }
 
-// isFree reports whether no other object has a resource, in any realm: two realms may be the same
-// one under two names.
+// isFree reports whether no other object has claimed a resource, in any realm: two realms may be two names
+// of the same namespace of ids.
 func (s *records) isFree(r *record, what Resource) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,16 +176,16 @@ func (s *records) usedByOther(r *record, what Resource) bool {
 	return false
 }
 
-// claimedID returns the id of the resource that an object has claimed.
+// claimedID returns the id of the resource that an object has claimed (claimed.text).
 func (s *records) claimedID(r *record) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return r.claim.text
 }
 
-// leave ends the claim of a deleted object on a shared resource, and returns true, if the
-// resource has other users. Otherwise leave returns false: the object has the resource
-// deleted, and no other object may begin to use the resource.
+// leave ends the claim of a deleted object on a shared resource and returns true, if the resource has
+// other users. Otherwise leave sets record.lastUser and returns false: the object then deletes the
+// resource, and records.grant refuses new users.
 func (s *records) leave(r *record, what claimed) (left bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,8 +201,8 @@ func (s *records) leave(r *record, what claimed) (left bool) {
 	return false
 }
 
-// allowUse ends what leave began, for a resource that could not be deleted: other objects
-// may begin to use the resource.
+// allowUse undoes record.lastUser after records.leave, if the resource could not be deleted: other objects
+// may join the resource again.
 func (s *records) allowUse(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +212,7 @@ func (s *records) allowUse(r *record) {
 	}
 }
 
-// drop ends an object's claim, and its wait for one.
+// drop ends an object's claim, wish and attempt.
 func (s *records) drop(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,9 +220,10 @@ func (s *records) drop(r *record) {
 	s.letGo(r)
 }
 
-// dropLearnt is drop for a deleted object without the operator's finalizer, such as one that
-// detached its resource and waits for a foreign finalizer. An event from before the finalizer
-// was removed may follow: the object does not become a user of a shared resource again.
+// dropLearnt is like records.drop, but keeps record.left. dropLearnt is for a deleted object without the
+// operator's finalizer, such as a Network with onDelete detach that waits for a foreign finalizer. The
+// watch may report an older version with the finalizer afterwards: because of record.left the object does
+// not become a user of a shared resource again.
 func (s *records) dropLearnt(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +246,7 @@ func (s *records) release(r *record) {
 	s.wakeWaiting(what)
 }
 
-// wakeWaiting requeues the objects that wait for a resource.
+// wakeWaiting requeues the objects that wait for a resource (record.wish).
 func (s *records) wakeWaiting(what Resource) {
 	for _, r := range s.wishes.of(what) {
 		s.endWait(r)

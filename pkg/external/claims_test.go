@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// liar is a cloud that says of all that it makes that it is r1.
+// liar is a cloud that answers every Create with id r1.
 type liar struct {
 	*oneCloud
 
@@ -27,8 +27,8 @@ func (l liar) Create(context.Context, Input[netKind]) (string, error) {
 	return "r1", nil
 }
 
-// TestDuplicateID: an object whose cloud tells the id of another one's resource has nothing,
-// and asks less and less often. What another cloud tells is nothing to it.
+// TestDuplicateID: an object whose Create returns the id of another object's resource has no resource, and
+// calls Create less and less often (claimLost). The same id from another cloud is no conflict.
 func TestDuplicateID(t *testing.T) {
 	s, creates := newSharers(t), 0
 	cloud := map[string]string{"a": "ours", "b": "ours", "c": "another"}
@@ -55,7 +55,7 @@ func TestDuplicateID(t *testing.T) {
 	s.expect("one cloud, one owner", "", states{"a": "r1", "b": fmt.Sprint("none ", lie), "c": "r1"})
 }
 
-// TestClaims: a resource is one object's at a time.
+// TestClaims: a single object at a time has the claim on a resource.
 func TestClaims(t *testing.T) {
 	var woken []object.ID
 	s := newRecords(func(id object.ID) { woken = append(woken, id) })
@@ -124,8 +124,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// TestLateClaim: an event from before a pass does not take back the claim of the pass, and an event
-// of a later leader replaces what an earlier event claimed.
+// TestLateClaim: an event from before a pass does not remove the claim of the pass (record.passed). An
+// event of a later leader replaces the claim of an earlier event.
 func TestLateClaim(t *testing.T) {
 	s := newRecords(func(object.ID) {})
 	r := s.learn(object.ID{Name: "a"}, "a")
@@ -152,8 +152,8 @@ func TestLateClaim(t *testing.T) {
 	}
 }
 
-// TestDetachedIsFree: a resource that a deleted object has left behind is free for other objects
-// while a foreign finalizer keeps the deleted object.
+// TestDetachedIsFree: the resource of a deleted object with onDelete detach is free for other objects,
+// while a foreign finalizer keeps the deleted object (dropLearnt).
 func TestDetachedIsFree(t *testing.T) {
 	s := newSharers(t)
 	s.r.kind.Shared = nil

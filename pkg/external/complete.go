@@ -7,23 +7,23 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// A new resource may lack what Update writes, or have too much. For example, a new security group
-// has rules of Neutron until the SecurityGroup that creates the group has deleted the rules. No
-// object imports a resource that the creating object has yet to complete.
+// A new resource may lack fields that Actuator.Update writes, or have superfluous parts. For example,
+// Neutron adds rules to a new security group, and the SecurityGroup deletes the rules by Update. No other
+// object imports a resource that its creating object has yet to complete.
 
-// creation is a resource that an object may have created, by the name that the resource has or, for kinds
-// with [Kind.Address], by its address.
+// creation identifies a resource that an object may have created: by the name of the resource, or by
+// reconciler.addressKey for kinds with [Kind.Address].
 type creation struct {
 	kind        schema.GroupKind
 	cloud, name string
 }
 
-// longestUnfinished is how long after the creation an unfinished resource is left to the object
-// that created the resource. That object may be gone: deleted with onDelete detach, for example.
+// longestUnfinished is the time after Identity.Created for which an unfinished resource is left to the
+// object that created the resource. That object may be gone: deleted with onDelete detach, for example.
 const longestUnfinished = time.Hour
 
-// isUnfinished reports whether the mark of a resource tells that another object than that of a
-// uid is still completing the resource.
+// isUnfinished reports whether [Identity.Unfinished] says that another object than the object with uid is
+// still completing the resource.
 func isUnfinished(who Identity, uid types.UID, now time.Time) bool {
 	return who.Unfinished && who.Marker != uid && !isOld(who, now)
 }
@@ -32,8 +32,8 @@ func isOld(who Identity, now time.Time) bool {
 	return !who.Created.IsZero() && now.Sub(who.Created) >= longestUnfinished
 }
 
-// completing returns the uid of the other object that created a resource and is still completing
-// it, or "". The importing object is woken when the resource is complete.
+// completing returns the uid of another object that created a resource and is still completing the
+// resource, or "". records.endCompletion requeues the importing object.
 func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 	uid, now := p.Object.GetUID(), r.engine.Clock.Now()
 	switch {
@@ -50,7 +50,7 @@ func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 	}
 }
 
-// startAttempt records that an object is about to have a resource of a name created.
+// startAttempt sets record.attempt before Actuator.Create.
 func (s *records) startAttempt(r *record, what creation, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *records) setAttempt(r *record, what creation, now time.Time) {
 	}
 }
 
-// reserve is startAttempt, unless another object has begun an attempt for the same resource.
+// reserve is like records.startAttempt, but returns false if another object has the same record.attempt.
 func (s *records) reserve(r *record, what creation, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *records) reserve(r *record, what creation, now time.Time) bool {
 	return true
 }
 
-// refuseAttempt records that the attempt of an object has created nothing.
+// refuseAttempt clears record.attempt after a Create that created nothing.
 func (s *records) refuseAttempt(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,14 +89,14 @@ func (s *records) endAttempt(r *record) {
 	r.attempt = creation{}
 }
 
-// startCompletion records that an object has yet to correct the resource that it has just created.
+// startCompletion sets record.incomplete: correctResource has yet to correct the new resource.
 func (s *records) startCompletion(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.incomplete = true
 }
 
-// endCompletion ends what startCompletion began, and requeues the objects that import the resource.
+// endCompletion clears record.incomplete, and requeues the objects that import the resource.
 func (s *records) endCompletion(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,9 +106,10 @@ func (s *records) endCompletion(r *record) {
 	}
 }
 
-// completedBy returns the uid of the other object that has yet to correct a resource, or "". That
-// object has the resource, or has just tried to create a resource of the name and got no answer. The
-// object that asks is requeued when the resource is complete.
+// completedBy returns the uid of another object that has yet to correct a resource, or "". The other
+// object has claimed the resource (record.incomplete), or has called Create for the name and got no answer
+// (record.attempt) for at most carriedOut. If the other object has claimed the resource, endCompletion
+// requeues the object of r.
 func (s *records) completedBy(r *record, what Resource, name string, now time.Time) types.UID {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// tagger is a cloud whose Networks need tags after their creation. It loses the answer of the next
-// creation.
+// tagger is a cloud whose Networks need tags after their creation. tagger loses the answer of the next
+// Create.
 type tagger struct {
 	*oneCloud
 
@@ -29,8 +29,8 @@ func (c *tagger) Update(_ context.Context, _ Input[netKind], id string, _ []stri
 	return id, nil
 }
 
-// TestImportIncomplete: an import waits until the object that creates the resource has corrected the
-// resource: while the creation has no answer, and until the tags are written.
+// TestImportIncomplete: an import waits until the creating object has corrected the resource: while Create
+// has no answer, and until Update has written the tags.
 func TestImportIncomplete(t *testing.T) {
 	for _, loses := range []bool{false, true} {
 		s := newSharers(t)
@@ -72,8 +72,8 @@ func TestImportIncomplete(t *testing.T) {
 	}
 }
 
-// TestImportOfTwo: an import by a filter with one complete match and one incomplete match takes
-// neither: which of them matches is not known yet.
+// TestImportOfTwo: an import by a filter with a complete match and an incomplete match takes neither
+// resource, because the incomplete resource may stop matching.
 func TestImportOfTwo(t *testing.T) {
 	s := newSharers(t)
 	s.cloud.made["r8"], s.cloud.made["r9"] = s.clock.Now(), s.clock.Now()

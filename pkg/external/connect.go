@@ -7,7 +7,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// connect gets the Actuator of the object, if the object has a turn.
+// connect calls [Kind.Connect] if the object has a turn.
 func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if o := r.enter(ctx, p); !o.IsDone() {
 		return o
@@ -17,7 +17,7 @@ func (r *reconciler[K, R]) connect(ctx context.Context, p *pass[K, R]) reconcile
 	return r.failed(p, err)
 }
 
-// enter requests a turn for a pass. Without a turn the pass ends.
+// enter requests a turn at [Kind.Site] by turns.request. Without a turn the pass ends (pass.parked).
 func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Site != nil {
 		site, err := r.kind.Site(ctx, p.Input)
@@ -42,7 +42,7 @@ func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.O
 	return reconcile.Wait(condition.ReasonProgressing, "Waiting for a turn")
 }
 
-// exit ends the turn of a pass.
+// exit calls turns.leave with pass.verdict if the pass has a turn.
 func (r *reconciler[K, R]) exit(p *pass[K, R]) {
 	if p.entered {
 		r.turns.leave(p.id, p.site, p.verdict)

@@ -1,13 +1,14 @@
 package external
 
-// A resource that is deleted takes along the resources in it: a resource group its networks, for example
-// ([Kind.Within]). The end of the group is recorded for each object below it, so that these objects end without a
-// request each. After a restart there is no such record, and the resources are read (cascade.go).
+// Deleting a resource deletes the resources inside ([Kind.Within]), such as the networks of a resource
+// group. recordEnd notes the end of the group in record.container of each object below the ResourceGroup,
+// so that these objects end without a request each. After a restart record.container is empty, and
+// lookFirst reads each resource (cascade.go).
 
-// container is a resource that is gone with all that was in it.
+// container is a deleted resource, which contained other resources.
 type container struct{ id, cloud string }
 
-// recordEnd records for the objects that a deleted object owns that the resource of their owner is gone.
+// recordEnd notes the end of an owner's resource in the records of the owned objects (records.noteEnd).
 func (r *reconciler[K, R]) recordEnd(p *pass[K, R], id string) {
 	if !r.kind.Cascades {
 		return
@@ -19,7 +20,8 @@ func (r *reconciler[K, R]) recordEnd(p *pass[K, R], id string) {
 	}
 }
 
-// wentWithOwner reports whether the resource of a deleted object was in a resource that is gone.
+// wentWithOwner reports whether the resource of a deleted object was inside the deleted resource of
+// record.container.
 func (r *reconciler[K, R]) wentWithOwner(p *pass[K, R]) bool {
 	gone, id, cloud := r.engine.records.endOf(p.record), r.knownID(p), ""
 	if r.kind.Cloud != nil {
@@ -28,14 +30,14 @@ func (r *reconciler[K, R]) wentWithOwner(p *pass[K, R]) bool {
 	return r.kind.Within != nil && gone.id != "" && gone.cloud == cloud && r.kind.Within(id, gone.id)
 }
 
-// noteEnd records that a resource is gone which may have contained the object's resource.
+// noteEnd sets record.container: a deleted resource that may have contained the object's resource.
 func (s *records) noteEnd(r *record, gone container) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.container = gone
 }
 
-// endOf returns what noteEnd has recorded since the object last had a resource created.
+// endOf returns record.container. A Create for the object resets the field (records.setAttempt).
 func (s *records) endOf(r *record) container {
 	s.mu.Lock()
 	defer s.mu.Unlock()

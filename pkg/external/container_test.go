@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// TestWentWithOwner: an object whose resource was deleted with that of its owner ends without a request, unless the
-// resource was not in that of the owner, or another process deleted the owner.
+// TestWentWithOwner: an object whose resource was inside the owner's deleted resource ends without a
+// request. The object sends a request if its resource was outside ([Kind.Within]), or if another process
+// deleted the owner.
 func TestWentWithOwner(t *testing.T) {
 	w := newOwnedWorld(t)
 	restart := func() {
@@ -36,7 +37,8 @@ func TestWentWithOwner(t *testing.T) {
 	w.forgotten()
 }
 
-// TestCreatedAgain: a resource that is created after the end of its owner's did not go with that one.
+// TestCreatedAgain: records.setAttempt resets record.container, because a resource that is created after
+// the end of the owner's resource was not deleted with the owner.
 func TestCreatedAgain(t *testing.T) {
 	s := newRecords(nil)
 	r := s.learn(used, "1")

@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// completeResource reads what the answer about the resource lacks ([Completer]), and waits for the
-// targets that complete a resource after its creation.
+// completeResource calls [Completer.Complete] for the fields that the answer lacks. If a target with
+// relation.Later was missing (pass.late), completeResource waits for the target.
 func (r *reconciler[K, R]) completeResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if completer, ok := p.actuator.(Completer[R]); ok {
 		whole, err := completer.Complete(ctx, p.resource)
@@ -33,7 +33,8 @@ func (r *reconciler[K, R]) completeResource(ctx context.Context, p *pass[K, R]) 
 	return o
 }
 
-// correctResource updates the fields of the resource that differ from the spec.
+// correctResource calls [Actuator.Update] for the fields of the resource that differ from the spec
+// ([Kind.Differs]).
 func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if !p.managed() {
 		return reconcile.Outcome{}
@@ -80,9 +81,9 @@ func (r *reconciler[K, R]) correctResource(ctx context.Context, p *pass[K, R]) r
 	return reconcile.Outcome{}
 }
 
-// observeIncomplete is observe where fields are still to be corrected. A resource that has never
-// served does not begin to before it is complete; a resource that serves goes on to, unless a
-// vital field differs.
+// observeIncomplete is like reconciler.observe, for a resource with fields to correct. A resource that
+// never served does not become Available before the correction. A resource that served keeps
+// Available=True, unless a field of [Kind.Vital] differs.
 func (r *reconciler[K, R]) observeIncomplete(p *pass[K, R], resource R, fields []string) {
 	r.observe(p, resource)
 	before := p.before.GetExternalStatus()

@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// create creates the resource, or finds the resource that an attempt before has created.
+// create calls Actuator.Create, or takes the resource that an earlier attempt has created (findAttempt).
 func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	resource, found, o := r.findAttempt(ctx, p)
 	if !o.IsDone() {
@@ -48,7 +48,7 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	return o
 }
 
-// creationOf returns what the object is about to have created.
+// creationOf returns the creation for Kind.Name, or for Kind.Address if the kind has addresses.
 func (r *reconciler[K, R]) creationOf(p *pass[K, R]) creation {
 	name := r.kind.Name(p.Object)
 	if r.kind.Address != nil {
@@ -57,14 +57,15 @@ func (r *reconciler[K, R]) creationOf(p *pass[K, R]) creation {
 	return creation{r.kind.GVK.GroupKind(), p.cloud, name}
 }
 
-// addressKey returns a text that is equal for the addresses of one resource.
+// addressKey returns the same text for all addresses of a resource ([Kind.Realm], [Kind.Key]).
 func (r *reconciler[K, R]) addressKey(p *pass[K, R], id string) string {
 	what := r.claimed(p.cloud, p.Object, id)
 	return what.realm + "\n" + what.ID
 }
 
-// reserveAddress has the object wait while another object has a resource created at the same address: both
-// would find that nothing exists there, and the second creation would change what the first one made.
+// reserveAddress lets an object wait while another object creates a resource at the same [Kind.Address].
+// Otherwise both objects would find no resource at the Address, and the second PUT would change the
+// resource of the first.
 func (r *reconciler[K, R]) reserveAddress(p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Address == nil || r.engine.records.reserve(p.record, r.creationOf(p), r.engine.Clock.Now()) {
 		return reconcile.Outcome{}
@@ -72,7 +73,7 @@ func (r *reconciler[K, R]) reserveAddress(p *pass[K, R]) reconcile.Outcome {
 	return r.poll(p, "Waiting for another object, which has %s %s created", r.engine.Noun, r.kind.Address(p.Input))
 }
 
-// adopt makes the resource that an attempt or an operation has created the object's own.
+// adopt takes a resource that an attempt or an operation (intent.Operation) has created for the object.
 func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id := r.kind.Identify(resource).ID
 	r.engine.records.startCompletion(p.record)
@@ -86,9 +87,9 @@ func (r *reconciler[K, R]) adopt(ctx context.Context, p *pass[K, R], resource R)
 	return r.found(p, resource, err)
 }
 
-// recordAttempt writes an intent before an attempt. An earlier intent to create the same resource
-// is written again with the time of this attempt alone: by the time of the first attempt the
-// resource of any attempt is found.
+// recordAttempt writes an intent before Actuator.Create. If an earlier intent has the same Name and Place
+// (intent.sameAs), recordAttempt keeps its intent.Time and renews intent.Tried: intent.Time of the first
+// attempt finds the resource of any attempt.
 func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	earlier, i := r.intent(p), r.newIntent(p)
 	if i.sameAs(earlier) && r.hasFinalizer(p) {
@@ -103,7 +104,7 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 	return r.writeFinalizer(ctx, p, i)
 }
 
-// notCreated decides what follows an attempt that failed.
+// notCreated decides what follows after an error of Actuator.Create.
 func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
 	p.record.refused = wasAnswered(err)
 	if !p.record.refused {
@@ -113,7 +114,7 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 		return r.failed(p, err)
 	}
 	r.engine.records.refuseAttempt(p.record)
-	// No resource is that of this attempt, also after a restart.
+	// Without the intent, no pass searches for a resource of this attempt, even after a restart.
 	if o := r.writeFinalizer(ctx, p, nil); !o.IsDone() {
 		return o
 	}
@@ -128,15 +129,16 @@ func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err er
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration, "invalid configuration creating resource: %s", err)
 }
 
-// vacated is how long after a refusal an object whose resource exists already is looked at again. No event
-// tells that another client has deleted the resource.
+// vacated is the pause before a refused object is reconciled again, if the refusal was that the resource
+// exists already. No event says that another client has deleted the resource.
 const vacated = time.Minute
 
-// maxNamesakes is how many resources of one name an intent records.
+// maxNamesakes bounds the ids in intent.Before.
 const maxNamesakes = 64
 
-// recordNamesakes records in an intent which resources of the name exist before the creation, for
-// kinds whose resources tell neither their age nor their object.
+// recordNamesakes writes into intent.Before which resources of the name exist before the creation, for
+// kinds without [Kind.Dated] and without [Kind.Marked]. For a kind with [Kind.Address], an existing
+// resource refuses the creation.
 func (r *reconciler[K, R]) recordNamesakes(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
 	if r.kind.Address == nil && (r.kind.Dated || r.kind.Marked) {
 		return reconcile.Outcome{}

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// remainder is what a deleted object may leave behind.
+// remainder lists the facts about the resource of a deleted object.
 type remainder struct {
 	managed  bool
 	detached bool // managedOptions.onDelete is detach
@@ -24,7 +24,7 @@ type remainder struct {
 	postpone bool // the resource was busy a moment ago
 }
 
-// removal is the next thing to do about the resource of a deleted object.
+// removal is the next action for the resource of a deleted object (remainder.decide).
 type removal int
 
 const (
@@ -36,7 +36,7 @@ const (
 	deleteAttempted                // what an attempt to create may have left
 )
 
-// decide decides what to do about the resource of a deleted object.
+// decide decides how the resource of a deleted object is removed, or that the resource is kept.
 func (f remainder) decide() removal {
 	attempted := f.intended && !f.refused
 	switch {
@@ -53,7 +53,7 @@ func (f remainder) decide() removal {
 	}
 }
 
-// decideKnown decides what to do about the resource of a known id, which the object alone has.
+// decideKnown decides about a resource with a known id that no other object shares.
 func (f remainder) decideKnown() removal {
 	switch {
 	case f.accepted:
@@ -65,8 +65,8 @@ func (f remainder) decideKnown() removal {
 	}
 }
 
-// remainder returns what is known of the object's resource. The facts of a resource that is
-// already chosen for deletion are added by deleteResource.
+// remainder returns the known facts about the object's resource. deleteResource and removeResource add
+// remainder.shared and remainder.missing.
 func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
 	options := p.Object.GetExternalSpec().ManagedOptions
 	return remainder{
@@ -76,8 +76,8 @@ func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
 	}
 }
 
-// restoreGuards puts back the guards that a person removed of targets which the deletion needs,
-// such as the Secret with the credentials.
+// restoreGuards restores guards that a user removed from targets which the deletion needs, such as the
+// Secret with the credentials.
 func (r *reconciler[K, R]) restoreGuards(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.remainder(p).decide() == keepResource {
 		return reconcile.Outcome{}
@@ -86,7 +86,7 @@ func (r *reconciler[K, R]) restoreGuards(ctx context.Context, p *pass[K, R]) rec
 	return r.engine.core.Hold(ctx, p.Refs)
 }
 
-// dissolve deletes the objects that Compose made for the object.
+// dissolve calls [Kind.Dissolve], which deletes the objects of [Kind.Compose].
 func (r *reconciler[K, R]) dissolve(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Dissolve == nil {
 		return reconcile.Outcome{}
@@ -94,8 +94,8 @@ func (r *reconciler[K, R]) dissolve(ctx context.Context, p *pass[K, R]) reconcil
 	return r.kind.Dissolve(ctx, p.Object)
 }
 
-// deleteResource deletes the resource, and the resource that an attempt may have created whose end
-// is not recorded: also where that attempt was to replace a resource that is gone.
+// deleteResource deletes the resource with the known id, and the resource of an attempt whose end is not
+// recorded (intent), including an attempt to replace a deleted resource (intent.Replaces).
 func (r *reconciler[K, R]) deleteResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	facts := r.remainder(p)
 	if facts.decide() == keepResource {
@@ -116,7 +116,7 @@ func (r *reconciler[K, R]) deleteResource(ctx context.Context, p *pass[K, R]) re
 	return reconcile.Outcome{}
 }
 
-// removeResource deletes the known resource, then the resource of an attempt.
+// removeResource deletes the resource with the known id, then the resource that findAttempt finds.
 func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	facts, id := r.remainder(p), r.knownID(p)
 	facts.shared = r.leavesToOthers(p, id)
@@ -150,8 +150,8 @@ func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) re
 	return o
 }
 
-// deleteOne deletes one resource, or waits until the deletion is carried out or tried again. gone
-// says that there is no such resource.
+// deleteOne calls Actuator.Delete for a resource, or waits (lookForEnd, awaitFree). gone says that the
+// cloud has no such resource.
 func (r *reconciler[K, R]) deleteOne(
 	ctx context.Context, p *pass[K, R], id string, next removal,
 ) (gone bool, o reconcile.Outcome) {
@@ -186,8 +186,8 @@ func (r *reconciler[K, R]) deleteOne(
 	return false, reconcile.Outcome{}
 }
 
-// lookForEnd looks whether a deletion that was asked for is carried out. gone says that there is no such
-// resource any more.
+// lookForEnd calls Actuator.Get to find out whether an accepted deletion has ended. gone says that the
+// cloud no longer has the resource.
 func (r *reconciler[K, R]) lookForEnd(ctx context.Context, p *pass[K, R], id string) (gone bool, o reconcile.Outcome) {
 	if o := r.awaitAsked(p, condition.ReasonDeleting, "deleted"); !o.IsDone() {
 		return false, o
@@ -203,8 +203,8 @@ func (r *reconciler[K, R]) lookForEnd(ctx context.Context, p *pass[K, R], id str
 	return true, o
 }
 
-// callDelete calls Actuator.Delete. If the cloud refuses, other objects may begin to share the
-// resource.
+// callDelete calls Actuator.Delete. If the cloud refuses, records.allowUse lets other objects join the
+// shared resource again.
 func (r *reconciler[K, R]) callDelete(ctx context.Context, p *pass[K, R], id string) error {
 	used := r.engine.usedBy(p.cloud, p.id, p.status().ObservedDependencies)
 	r.engine.records.beginDeletion(p.record, r.resourceOf(p.cloud, id), used)
@@ -220,8 +220,8 @@ func (r *reconciler[K, R]) callDelete(ctx context.Context, p *pass[K, R], id str
 	return err
 }
 
-// awaitGone waits until a resource is gone whose deletion was accepted. If the deletion failed,
-// Delete is called again.
+// awaitGone waits until a resource whose deletion was accepted is Missing. If the deletion failed
+// (Kind.Observe returns Invalid), the next pass calls Delete again.
 func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
 		return r.failed(p, err)
@@ -235,8 +235,8 @@ func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) recon
 	return r.pollFor(p, condition.ReasonDeleting, "Waiting for %s to be deleted", r.engine.Noun)
 }
 
-// missing adds to a failed deletion the targets that are missing: the deletion may have failed for
-// that reason. Targets that exist need not be ready.
+// missing adds the missing targets to a failed deletion, because a missing target may be the reason of the
+// failure. For example, Delete fails without Secret/credentials. Targets that exist need not be ready.
 func missing(refs Refs, o reconcile.Outcome) reconcile.Outcome {
 	if o.Worst().State != reconcile.Failed {
 		return o
@@ -256,8 +256,8 @@ func missing(refs Refs, o reconcile.Outcome) reconcile.Outcome {
 	return waiting.And(o)
 }
 
-// again turns an outcome that is final for an object that exists into a failure that is repeated:
-// a deleted object can't go before its resource.
+// again turns reconcile.Invalid into a reconcile.Fail with retries, because a deleted object can't end
+// before its resource.
 func again(o reconcile.Outcome) reconcile.Outcome {
 	if worst := o.Worst(); worst.State == reconcile.Invalid {
 		return reconcile.Fail(condition.ReasonTransientError, errors.New(worst.Message))

@@ -2,7 +2,7 @@ package external
 
 import "testing"
 
-// TestRemainder is the truth table of what is done about the resource of a deleted object.
+// TestRemainder is the truth table of remainder.decide.
 func TestRemainder(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts remainder

@@ -25,73 +25,73 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Options of an engine.
+// Options are the options of an [Engine].
 type Options struct {
 	// Group is the prefix of finalizers, annotations and field owners.
 	Group string
-	// Finalizer is the operator's finalizer on all objects. Empty means Group and the name of the
-	// kind, such as example.com/network.
+	// Finalizer is the operator's finalizer on all objects. If Finalizer is empty, each kind has its own:
+	// Group/kind, such as example.com/network.
 	Finalizer string
 	// Noun is the name of a resource in conditions, such as "OpenStack resource".
 	Noun string
-	// Summary adds the conditions Ready and Drifted, which the published API has not.
+	// Summary adds the conditions Ready and Drifted (condition.External). The published API lacks both.
 	Summary bool
-	// Specific gives the conditions the reason of what an object waits for, such as
-	// WaitingForOwner, in place of Progressing and TransientError.
+	// Specific gives the condition Progressing the reason for which an object waits, such as
+	// condition.ReasonWaitingForOwner, in place of ReasonProgressing and ReasonTransientError.
 	Specific bool
-	// Adopt is the field by which a person lets an object take over a resource that exists. Empty
-	// means spec.adopt.
+	// Adopt is the field by which a user lets an object take over a resource that exists. Empty means
+	// spec.adopt.
 	Adopt string
-	// OwnerLabels is that of engine.Options.
+	// OwnerLabels is passed to engine.Options.
 	OwnerLabels string
-	// Catalog, Discover, Guards and Health are those of engine.Options, for kinds that are installed later.
-	// Discover may call Add.
+	// Catalog, Discover, Guards and Health are passed to engine.Options, for kinds that are installed later.
+	// Discover may call [Add].
 	Catalog  *watch.Catalog
 	Discover func(watch.Mapping)
 	Guards   []string
 	Health   *watch.Health
 	// Cloud is the name of the cloud in conditions, such as "OpenStack".
 	Cloud string
-	// Workers is how many objects of a kind in one namespace, at one place, are worked on at
-	// once. Zero means 8. All together have three times as many workers (turns.go).
+	// Workers is the number of objects of a kind, in a namespace and at a place, that run at the same time.
+	// Zero means 8. A kind has 3 times as many workers for all its objects (crowd in turns.go).
 	Workers int
-	// Pooled says that all kinds share the workers, instead of having so many each: hundreds of kinds
-	// may be installed, and the workers of an idle kind take memory.
+	// Pooled makes all kinds share the workers of a single kind. Without Pooled each kind has workers of its
+	// own, and the idle workers of hundreds of kinds take memory.
 	Pooled bool
-	// Resync is how often resources are compared with their specs. Zero means ten
-	// minutes, negative never.
+	// Resync is how often resources are compared with their specs (reconciler.period). Zero means 10 minutes,
+	// negative means never.
 	Resync time.Duration
 	// Live reads and writes without a cache.
 	Live client.Client
-	// Events are for news that conditions do not show, such as DeletedExternally. May be nil.
+	// Events receives news that conditions do not show, such as DeletedExternally. Events may be nil.
 	Events events.EventRecorder
 	Clock  clock.PassiveClock
-	// Account begins an account of the memory of a list, which an Actuator reads with the
-	// returned context. The engine calls end when it drops the list. Account may be nil.
+	// Account begins an account of the memory of a list. [Lister.List] reads the account from the returned
+	// context. The engine calls end when the list is dropped (view.drop). Account may be nil.
 	Account func(context.Context) (with context.Context, end func())
-	// Tenant names the namespace in whose name an Actuator calls with the returned context, for
-	// fair shares of calls. It may be nil.
+	// Tenant adds a namespace to the context of the [Actuator], so that namespaces get fair shares of calls.
+	// Tenant may be nil.
 	Tenant func(ctx context.Context, namespace string) context.Context
 }
 
-// Engine runs the kinds of a pack: make an Engine with New, add kinds, then call Start. Package
-// engine has the watches, the index of edges, the waits and the guards; package external adds
-// the calls to the API outside.
+// Engine runs the kinds of a pack: call [New], then [Add] for each kind, then [Engine.Start]. Package
+// engine has the watches, the index of edges, the waits and the guards. Package external adds the calls to
+// the API outside of Kubernetes.
 type Engine struct {
 	Options
 
 	mgr  manager.Manager
 	core *engine.Engine
-	// kinds are in the order of Add, which replaces the list as a whole.
+	// kinds are in the order of Add. Engine.addKind replaces the whole list.
 	kinds atomic.Pointer[[]*kind]
 	tasks []Tasks
 
 	records *records
-	// turns are those of all kinds if Pooled is set.
+	// turns serve all kinds if Options.Pooled is set.
 	turns *turns
 }
 
-// kind is a kind of the pack's own, such as Subnet.
+// kind is a kind of the pack, such as Subnet, without the type parameters of [Kind].
 type kind struct {
 	gvk       schema.GroupVersionKind
 	relations []relation.Relation
@@ -108,7 +108,7 @@ type kind struct {
 
 func (k *kind) gk() schema.GroupKind { return k.gvk.GroupKind() }
 
-// New returns an engine without kinds.
+// New returns an [Engine] without kinds.
 func New(mgr manager.Manager, options Options) *Engine {
 	options.Workers = cmp.Or(options.Workers, 8)
 	options.Resync = cmp.Or(options.Resync, 10*time.Minute)
@@ -142,9 +142,9 @@ func New(mgr manager.Manager, options Options) *Engine {
 	return e
 }
 
-// Watch adds a kind that is not the pack's own and that objects refer to, such as Secret. Only
-// the metadata of its objects is watched. The function gone is called with each object that was
-// deleted, and must not block.
+// Watch adds a kind of another pack to which objects refer, such as Secret. The engine watches only the
+// metadata of the kind's objects. Watch calls gone with the object.ID of each deleted object; gone must
+// not block.
 func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
 	e.core.Add(engine.Kind{GVK: gvk, Observe: func(id object.ID, c watch.Change[client.Object]) {
 		if c.Deleted() {
@@ -153,12 +153,12 @@ func (e *Engine) Watch(gvk schema.GroupVersionKind, gone func(object.ID)) {
 	}})
 }
 
-// finalizer returns the finalizer that the engine puts on objects of a kind.
+// finalizer returns the operator's finalizer for objects of a kind ([Options.Finalizer]).
 func (e *Engine) finalizer(gvk schema.GroupVersionKind) string {
 	return cmp.Or(e.Finalizer, e.Group+"/"+strings.ToLower(gvk.Kind))
 }
 
-// kindOf returns the kind of the pack's own with a group and kind, or nil.
+// kindOf returns the kind of the pack with a group and kind, or nil.
 func (e *Engine) kindOf(gk schema.GroupKind) *kind {
 	all := *e.kinds.Load()
 	if i := slices.IndexFunc(all, func(k *kind) bool { return k.gk() == gk }); i >= 0 {
@@ -167,7 +167,8 @@ func (e *Engine) kindOf(gk schema.GroupKind) *kind {
 	return nil
 }
 
-// Add adds a kind, before Start or in [Options.Discover]. A kind with Tasks is added before Start.
+// Add adds a kind, before [Engine.Start] or in [Options.Discover]. A kind with [Kind.Tasks] is added
+// before Start.
 func Add[K Object, R any](e *Engine, k Kind[K, R]) {
 	r := reconcilerOf(e, k)
 	if k.Tasks != nil {
@@ -189,7 +190,7 @@ func reconcilerOf[K Object, R any](e *Engine, k Kind[K, R]) *reconciler[K, R] {
 	return r
 }
 
-// register adds the kind to the pack's own, and returns what package engine has to know of it.
+// register calls Engine.addKind, and returns the engine.Kind for package engine.
 func (r *reconciler[K, R]) register() engine.Kind {
 	e, k := r.engine, &kind{
 		gvk: r.kind.GVK, relations: r.kind.Relations, cloud: r.kind.Cloud, key: r.kind.Key, turns: r.turns,
@@ -211,8 +212,8 @@ func (r *reconciler[K, R]) register() engine.Kind {
 	}
 }
 
-// addKind adds a kind to Engine.kinds, in the place of the same kind in a version that is served no
-// more.
+// addKind adds a kind to Engine.kinds. The kind replaces the same GroupKind in a version that is no longer
+// served.
 func (e *Engine) addKind(k *kind) {
 	for {
 		before := e.kinds.Load()
@@ -234,7 +235,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	return e.core.Start(ctx)
 }
 
-// isReady reports whether an object can be referred to, and the id of its resource.
+// isReady reports whether an object has Available=True, so that other objects can refer to the object, and
+// returns idOf for the object.
 func isReady(obj client.Object) (id string, ready bool) {
 	o := obj.(Object)
 	return idOf(o), meta.IsStatusConditionTrue(o.GetExternalStatus().Conditions, condition.Available)
@@ -259,9 +261,9 @@ func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
 	k.forget(e.records.of(id, c.Old.GetUID()))
 }
 
-// requeueOwners requeues the owners of an object that was deleted, such as the Subnet of a
-// RouterInterface, so that they compose the object anew. An owner need not be the controller:
-// other operators of the same API write plain owner references.
+// requeueOwners requeues the owners of a deleted object, so that [Kind.Compose] creates the object again.
+// For example, a Subnet is requeued after the end of its RouterInterface. requeueOwners does not use
+// metav1.GetControllerOf, because other operators of the same API write plain owner references.
 func (e *Engine) requeueOwners(deleted client.Object) {
 	for _, owner := range deleted.GetOwnerReferences() {
 		gk := schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind()
@@ -270,9 +272,9 @@ func (e *Engine) requeueOwners(deleted client.Object) {
 	}
 }
 
-// declares adds two sorts of edges to an object's edges: to objects whose resources the
-// object's resource still uses although the spec no longer names them
-// (status.observedDependencies), and the edges of deleted objects of the same name (stray.go).
+// declares adds two sorts of edges to an object's edges. Engine.observedEdges lead to objects whose
+// resources are still in use although the spec no longer names the objects (status.observedDependencies).
+// The edges of strays belong to deleted objects of the same name (stray.go).
 func (e *Engine) declares(k *kind, id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
 	if obj != nil {
 		edges = append(edges, e.observedEdges(k, id, obj, edges)...)
@@ -284,9 +286,9 @@ func (e *Engine) declares(k *kind, id object.ID, obj client.Object, edges []rela
 	return edges
 }
 
-// observedEdges returns edges to the targets in status.observedDependencies that are not among
-// the edges named by the spec. The status does not tell the relation, so that such a target is an
-// edge of one relation for each finalizer.
+// observedEdges returns edges to the targets in status.observedDependencies that the spec does not name.
+// The status does not record the relation, so such a target gets an edge for each Relation.Finalizer of
+// the kind (kind.guarding).
 func (e *Engine) observedEdges(k *kind, id object.ID, obj client.Object, named []relation.Edge) []relation.Edge {
 	var edges []relation.Edge
 	for _, d := range obj.(Object).GetExternalStatus().ObservedDependencies {
@@ -305,7 +307,7 @@ func (e *Engine) observedEdges(k *kind, id object.ID, obj client.Object, named [
 	return edges
 }
 
-// guarding returns one relation for each finalizer by which objects of the kind guard others.
+// guarding returns a relation for each finalizer by which objects of the kind guard targets.
 func (k *kind) guarding() []relation.Relation {
 	var all []relation.Relation
 	for _, r := range k.relations {
@@ -317,8 +319,8 @@ func (k *kind) guarding() []relation.Relation {
 	return all
 }
 
-// concernsItself reports whether a change of an object requeues the object. Labels and annotations
-// have no effect on a resource, but for isReleased and lookWanted.
+// concernsItself reports whether a change of an object requeues the object. Labels and annotations do not
+// affect a resource, except in Engine.isReleased and Engine.lookWanted.
 func (e *Engine) concernsItself(old, now client.Object) bool {
 	return old.GetGeneration() != now.GetGeneration() ||
 		!slices.Equal(old.GetFinalizers(), now.GetFinalizers()) ||
@@ -327,14 +329,14 @@ func (e *Engine) concernsItself(old, now client.Object) bool {
 		e.isReleased(old, now)
 }
 
-// isReleased reports whether a person removed the intent of another object from an object that
-// was restored from a backup.
+// isReleased reports whether a user removed the intent of another object from a restored object
+// (restored.go).
 func (e *Engine) isReleased(old, now client.Object) bool {
 	key := IntentAnnotation(e.Group)
 	return old.GetAnnotations()[key] != now.GetAnnotations()[key] && isForeign(e.Group, old)
 }
 
-// empty returns an empty object of the kind.
+// empty returns [Kind.New], or a new value of the Go type K.
 func (r *reconciler[K, R]) empty() K {
 	if r.kind.New != nil {
 		return r.kind.New()

@@ -25,8 +25,8 @@ var (
 	used     = object.ID{Group: networks.Group, Kind: networks.Kind, Namespace: "ns", Name: "net"}
 )
 
-// attach adds the kind of a reconciler to its engine, with the objects of a store. The test
-// reports changes of these objects by Observe.
+// attach adds the kind of a reconciler to its [Engine], with the objects of a store. The test reports
+// changes of these objects by engine.Engine.Observe.
 func attach(r *networkReconciler, store toolscache.Store) {
 	k := r.register()
 	k.Store = store
@@ -36,7 +36,7 @@ func attach(r *networkReconciler, store toolscache.Store) {
 // newStore returns an empty store of objects.
 func newStore() toolscache.Store { return toolscache.NewStore(toolscache.MetaNamespaceKeyFunc) }
 
-// addSubnets adds the kind Subnet to an engine. A Subnet refers to the Network used.
+// addSubnets adds the kind Subnet to an [Engine]. A Subnet refers to the Network in the variable used.
 func addSubnets(e *Engine) {
 	toUsed := func(obj client.Object, _ relation.Kinds) []relation.Edge {
 		return Named(obj, subnets.GroupKind(), networks.GroupKind(), "spec", used.Name)
@@ -70,7 +70,7 @@ func unreachable(t *testing.T) client.Client {
 	return c
 }
 
-// TestConcernsItself: one's own status wakes nobody.
+// TestConcernsItself: a write of the object's own status does not requeue the object.
 func TestConcernsItself(t *testing.T) {
 	network := func(change func(*openstackv1alpha1.Network)) client.Object {
 		n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Generation: 1, UID: "a", ResourceVersion: "1"}}

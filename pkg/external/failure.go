@@ -9,8 +9,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// failed returns the outcome that follows from an error of the API outside, and records whether
-// the place answered.
+// failed returns the reconcile.Outcome for an error of the [Actuator], and updates pass.verdict: whether
+// the place answered, or failed ([Error.Outage]).
 func (r *reconciler[K, R]) failed(p *pass[K, R], err error) reconcile.Outcome {
 	known, ok := errors.AsType[*Error](err)
 	if ok && known.Outage {
@@ -38,7 +38,8 @@ func isClass(err error, class Class) bool {
 	return ok && known.Class == class
 }
 
-// wasAnswered reports whether an error says that nothing was done.
+// wasAnswered reports whether the class of an error ([Refused], [Busy], [Invalid], [Missing]) means that
+// the cloud did nothing.
 func wasAnswered(err error) bool {
 	known, ok := errors.AsType[*Error](err)
 	return ok && slices.Contains([]Class{Refused, Busy, Invalid, Missing}, known.Class)

@@ -21,15 +21,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// fieldOwner is the field manager that writes the operator's finalizer.
+// fieldOwner is the field manager that writes the operator's finalizer and the intent.
 func (r *reconciler[K, R]) fieldOwner() string { return r.finalizer + "controller/finalizer" }
 
 func (r *reconciler[K, R]) hasFinalizer(p *pass[K, R]) bool {
 	return slices.Contains(p.Object.GetFinalizers(), r.finalizer)
 }
 
-// restoreFinalizers puts back finalizers that a person removed: the operator's own, and the guards
-// on targets.
+// restoreFinalizers restores finalizers that a user removed: the operator's own finalizer on the object,
+// and the guards on the targets (engine.Engine.Hold). For an object without status.id and without intent, no
+// creation has begun, and restoreFinalizers does nothing.
 func (r *reconciler[K, R]) restoreFinalizers(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	if idOf(p.Object) == "" && r.intent(p) == nil {
@@ -41,8 +42,8 @@ func (r *reconciler[K, R]) restoreFinalizers(ctx context.Context, p *pass[K, R])
 	return outcome.And(r.engine.core.Hold(ctx, p.Refs))
 }
 
-// guardTargets puts guards on the targets, and the operator's finalizer on the object. Before a
-// creation the finalizer comes with the intent, in one request.
+// guardTargets adds guards to the targets, and the operator's finalizer to the object. Before a creation
+// (pass.creates), recordAttempt writes the finalizer and the intent in a single request.
 func (r *reconciler[K, R]) guardTargets(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if o := r.engine.core.Hold(ctx, p.Refs); !o.IsDone() {
 		return o
@@ -53,7 +54,8 @@ func (r *reconciler[K, R]) guardTargets(ctx context.Context, p *pass[K, R]) reco
 	return r.writeFinalizer(ctx, p, r.intent(p))
 }
 
-// creates reports whether the object is to have a resource created.
+// creates reports whether the object needs a new resource: no status.id, no spec.import, and not
+// Unmanaged.
 func (p *pass[K, R]) creates() bool {
 	_, imports := p.Object.GetImport()
 	return !imports && p.managed() && idOf(p.Object) == ""
@@ -61,8 +63,9 @@ func (p *pass[K, R]) creates() bool {
 
 func isOwner(rel relation.Relation) bool { return rel.Role == relation.Owner }
 
-// setOwners adds the owner references of relations with role Owner, with the uids of the owners:
-// Kubernetes deletes the object with its owner. Before a creation the references come with the intent, in one request.
+// setOwners adds owner references for relations with relation.Owner. The references have the uid of the
+// owner, so that Kubernetes deletes the object with its owner. Before a creation (pass.creates),
+// applyFinalizer writes the owner references and the intent in a single request.
 func (r *reconciler[K, R]) setOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if !r.hasOwners() {
 		return reconcile.Outcome{}
@@ -80,10 +83,10 @@ func (r *reconciler[K, R]) setOwners(ctx context.Context, p *pass[K, R]) reconci
 	return o
 }
 
-// hasOwners reports whether objects of the kind have owners.
+// hasOwners reports whether a relation of the kind has role relation.Owner.
 func (r *reconciler[K, R]) hasOwners() bool { return slices.ContainsFunc(r.kind.Relations, isOwner) }
 
-// copyOwners copies the owner references and labels of setOwners to what is applied.
+// copyOwners copies the owner references and labels of setOwners to u, the object for the apply.
 func (r *reconciler[K, R]) copyOwners(u *unstructured.Unstructured, p *pass[K, R]) {
 	if r.hasOwners() {
 		r.engine.core.CopyOwners(u, r.kind.GVK.GroupKind(), p.Object)
@@ -94,8 +97,9 @@ func (r *reconciler[K, R]) ownerWriter() *reconcile.Writer {
 	return &reconcile.Writer{Client: r.engine.Live, FieldOwner: r.finalizer + "controller/owner", Writes: &r.writes}
 }
 
-// writeOwners writes the owner references of a pass that ends before the intent: an object that is refused is
-// deleted with its owner as well. An object that waits for a turn has the references written later.
+// writeOwners writes the owner references of a pass that ended before the intent (pass.unowned), so that a
+// refused object is deleted with its owner too. For an object that waits for a turn (pass.parked), a later
+// pass writes the references.
 func (r *reconciler[K, R]) writeOwners(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if p.unowned == nil || (p.parked && !p.unanswered) {
 		return reconcile.Outcome{}
@@ -105,8 +109,8 @@ func (r *reconciler[K, R]) writeOwners(ctx context.Context, p *pass[K, R]) recon
 	return reconcile.Fail(condition.ReasonTransientError, err)
 }
 
-// writeFinalizer puts the operator's finalizer on the object, together with an intent. On an object that has the
-// finalizer, only the intent is written.
+// writeFinalizer writes the operator's finalizer and an intent (applyFinalizer). If the object has the
+// finalizer already, writeFinalizer writes only the intent (patchIntent).
 func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i *intent) reconcile.Outcome {
 	var text *string
 	if i != nil {
@@ -139,9 +143,10 @@ func (r *reconciler[K, R]) writeFinalizer(ctx context.Context, p *pass[K, R], i 
 	return reconcile.Outcome{}
 }
 
-// applyFinalizer writes the finalizer, an intent, and the owner references. The apply has the owner references, so
-// that it fails if another client has changed the object meanwhile: the garbage collector may have taken off one
-// of the references, to keep the object without its owner.
+// applyFinalizer writes the finalizer, an intent, and the owner references. With owner references, the
+// apply carries metadata.resourceVersion, and fails if another client has changed the object meanwhile.
+// For example, the garbage collector may have removed an owner reference, to keep the object without its
+// owner.
 func (r *reconciler[K, R]) applyFinalizer(
 	ctx context.Context, p *pass[K, R], u *unstructured.Unstructured, intent *string,
 ) error {
@@ -156,8 +161,8 @@ func (r *reconciler[K, R]) applyFinalizer(
 		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
 }
 
-// patchIntent writes an intent, or takes it off. A patch names nothing else, and costs the API server less than an
-// apply.
+// patchIntent writes an intent, or removes the annotation if intent is nil. A patch contains only
+// metadata.uid and the annotation, and costs the API server less than an apply.
 func (r *reconciler[K, R]) patchIntent(
 	ctx context.Context, p *pass[K, R], u *unstructured.Unstructured, intent *string,
 ) error {
@@ -170,7 +175,7 @@ func (r *reconciler[K, R]) patchIntent(
 	return r.engine.Live.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(r.fieldOwner()))
 }
 
-// typed returns an object as the Go type of the kind.
+// typed converts an object to the Go type K of the kind.
 func (r *reconciler[K, R]) typed(u *unstructured.Unstructured) (K, error) {
 	obj := r.empty()
 	if adapter, ok := any(obj).(watch.Adapter); ok {
@@ -183,30 +188,30 @@ func (r *reconciler[K, R]) typed(u *unstructured.Unstructured) (K, error) {
 	return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
 }
 
-// refreshes is the published text for a status that is written again in a moment.
+// refreshes is the published message of a status that the next pass writes again.
 const refreshes = "Resource status will be refreshed"
 
-// refresh waits until the cache shows the object as it is now.
+// refresh waits until the cache shows the latest version of the object.
 func (r *reconciler[K, R]) refresh() reconcile.Outcome {
 	return reconcile.WaitForCache(condition.ReasonProgressing, refreshes)
 }
 
-// endIfReleased ends the pass of a deleted object that does not wait for the operator: the object
-// has not the finalizer, or had it taken off and the watch is late to show that. Without this
-// step the resource would be deleted once more.
+// endIfReleased ends the pass of a deleted object without the operator's finalizer. The watch may be late
+// to show that removeFinalizer removed the finalizer (memory.isReleased). Without endIfReleased, such a
+// pass would call Actuator.Delete again.
 func (r *reconciler[K, R]) endIfReleased(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	p.gone = !r.hasFinalizer(p) || p.record.isReleased(p.Object.GetResourceVersion())
 	return reconcile.Outcome{}
 }
 
-// removeFinalizer takes the operator's finalizer off a deleted object.
+// removeFinalizer removes the operator's finalizer from a deleted object.
 func (r *reconciler[K, R]) removeFinalizer(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	u := guard.Partial(r.kind.GVK, p.Object)
 	r.copyOwners(u, p)
 	err := r.engine.Live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(r.fieldOwner()), client.ForceOwnership)
 	if err == nil && slices.Contains(u.GetFinalizers(), r.finalizer) {
-		// A manifest that was applied or replaced owns the finalizer too.
+		// A user's manifest that contains the finalizer owns the finalizer too.
 		before := u.DeepCopy()
 		u.SetFinalizers(slices.DeleteFunc(u.GetFinalizers(), func(f string) bool { return f == r.finalizer }))
 		err = r.engine.Live.Patch(ctx, u, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))

@@ -15,7 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// newOwnedWorld returns the world of a cloud whose clients choose the ids. Network/owner owns all other Networks.
+// newOwnedWorld returns a toyWorld whose clients choose the ids ([Kind.Address]). Network/owner owns all
+// other Networks.
 func newOwnedWorld(t *testing.T) *toyWorld {
 	t.Helper()
 	w := newToyWorld(t, true)
@@ -34,7 +35,7 @@ func newOwnedWorld(t *testing.T) *toyWorld {
 	return w
 }
 
-// writers returns who wrote what an object is beside its status.
+// writers returns the field managers of an object, except the managers of its status.
 func (w *toyWorld) writers(name string) (names []string) {
 	w.t.Helper()
 	for _, f := range w.read(name).ManagedFields {
@@ -45,9 +46,9 @@ func (w *toyWorld) writers(name string) (names []string) {
 	return names
 }
 
-// TestOwners: an object waits for its owner, has an owner reference with the uid of the owner, and
-// keeps that reference when another owner of the same name comes. The reference comes with the finalizer, in one
-// write.
+// TestOwners: an object waits for its owner, and has an owner reference with the uid of the owner. The
+// object keeps that reference when another owner of the same name is created. A single write adds the
+// reference and the finalizer.
 func TestOwners(t *testing.T) {
 	w := newOwnedWorld(t)
 	w.create("a")
@@ -68,7 +69,7 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestOwnedSlowly: writes that follow the first one leave the owner reference on the object.
+// TestOwnedSlowly: writes that follow applyFinalizer keep the owner reference on the object.
 func TestOwnedSlowly(t *testing.T) {
 	w := newOwnedWorld(t)
 	w.create("owner", "a")
@@ -100,8 +101,8 @@ func TestOwnedSlowly(t *testing.T) {
 	}
 }
 
-// TestOwnersOfRefused: an object whose creation is refused has an owner reference too, so that it is deleted with
-// its owner.
+// TestOwnersOfRefused: an object whose creation is refused has an owner reference too, so that the garbage
+// collector deletes the object with its owner.
 func TestOwnersOfRefused(t *testing.T) {
 	w := newOwnedWorld(t)
 	w.create("owner", "a")
@@ -117,8 +118,8 @@ func TestOwnersOfRefused(t *testing.T) {
 	}
 }
 
-// TestOrphaned: the status of an object whose owner is gone is written only if the garbage collector has not deleted
-// the object for a while.
+// TestOrphaned: reconciler.conclude writes the status of an object without its owner only if the garbage
+// collector has not deleted the object within the time collecting.
 func TestOrphaned(t *testing.T) {
 	w := newOwnedWorld(t)
 	w.create("owner", "a")
@@ -144,8 +145,7 @@ func TestOrphaned(t *testing.T) {
 	lose()
 }
 
-// TestObserved: an entry of status.observedDependencies names an object of the group that the
-// relation refers to.
+// TestObserved: an entry of status.observedDependencies names an object of the group in Relation.Target.
 func TestObserved(t *testing.T) {
 	e := New(nil, Options{Group: "example.com"})
 	here := schema.GroupVersionKind{Group: "here", Kind: "App"}

@@ -8,8 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// importResource finds the existing resource that spec.import or spec.adopt describes, by id or
-// by filter.
+// importResource finds the existing resource of spec.import or spec.adopt, by id or by filter.
 func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id string) reconcile.Outcome {
 	if id != "" {
 		resource, err := p.actuator.Get(ctx, p.Input, id)
@@ -26,7 +25,7 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 	if err != nil {
 		return r.failed(p, err)
 	}
-	// An incomplete resource may match no longer once it is complete.
+	// An incomplete resource may no longer match the filter after its completion.
 	incomplete := slices.ContainsFunc(found, func(one R) bool { return r.completing(p, r.kind.Identify(one)) != "" })
 	switch {
 	case incomplete, len(found) == 0:
@@ -39,7 +38,8 @@ func (r *reconciler[K, R]) importResource(ctx context.Context, p *pass[K, R], id
 	return r.useImported(ctx, p, resource, err)
 }
 
-// importable returns the resources that an import without an id may mean.
+// importable returns the candidates for an import without an id: the resource at [Kind.Address], or the
+// results of [Actuator.Find] with [Search.Imported].
 func (r *reconciler[K, R]) importable(ctx context.Context, p *pass[K, R]) ([]R, error) {
 	if r.kind.Address != nil && r.kind.Shared == nil {
 		return r.namesakes(ctx, p, "")
@@ -47,7 +47,7 @@ func (r *reconciler[K, R]) importable(ctx context.Context, p *pass[K, R]) ([]R, 
 	return r.find(ctx, p, Search{Imported: true})
 }
 
-// readWhole reads a resource of a list again with Get, if lists lack fields that Get returns.
+// readWhole calls Actuator.Get for a listed resource if PartialLister.IsPartial is true.
 func (r *reconciler[K, R]) readWhole(ctx context.Context, p *pass[K, R], found R) (R, error) {
 	partial, lacks := p.actuator.(PartialLister[R])
 	if !lacks || !partial.IsPartial(found) {
@@ -56,8 +56,8 @@ func (r *reconciler[K, R]) readWhole(ctx context.Context, p *pass[K, R], found R
 	return r.get(ctx, p, r.kind.Identify(found).ID)
 }
 
-// useImported makes an existing resource the object's own, unless the resource belongs to another
-// object.
+// useImported gives an existing resource to the object, unless another object has claimed the resource
+// (reconciler.claimOrWait).
 func (r *reconciler[K, R]) useImported(ctx context.Context, p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
 		return r.failed(p, err)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestUnfinished: an import leaves a resource to the object that is still completing it, but
-// not for ever.
+// TestUnfinished: an import leaves a resource to the object that is still completing the resource, for at
+// most longestUnfinished.
 func TestUnfinished(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for reason, c := range map[string]struct {

@@ -9,35 +9,33 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// intent is recorded before a resource is created.
+// intent is recorded in [IntentAnnotation] before Actuator.Create.
 type intent struct {
-	// UID is that of the object: a copy of the annotation means nothing to another object.
+	// UID is metadata.uid of the object: a copy of the annotation means nothing on another object.
 	UID  types.UID `json:"uid"`
 	Time time.Time `json:"time"`
 	Name string    `json:"name"`
-	// Tried is when the last attempt was about to be sent. An intent of an earlier release has
-	// none.
+	// Tried is the time just before the last Actuator.Create. An intent of an earlier release has no Tried.
 	Tried time.Time `json:"tried,omitzero"`
-	// Before are the ids of resources that had the name already, for kinds that are neither
-	// Dated nor Marked.
+	// Before lists the ids of resources that had the name before the attempt, for kinds without [Kind.Dated]
+	// and without [Kind.Marked].
 	Before []string `json:"before,omitempty"`
-	// Place is where the resource is created.
+	// Place is [Access.Place] of the attempt.
 	Place string `json:"place,omitempty"`
-	// Replaces is the id of the resource that was gone.
+	// Replaces is status.id of the deleted resource that the new resource replaces.
 	Replaces string `json:"replaces,omitempty"`
-	// Operation is what the attempt is resumed by ([Resumer]).
+	// Operation is the argument of [Resumer.Resume].
 	Operation string `json:"operation,omitempty"`
-	// Cloud and Serial are what the attempt has reserved (serial.go).
+	// Cloud and Serial are the serialKey that the attempt has reserved (serial.go).
 	Cloud  string `json:"cloud,omitempty"`
 	Serial string `json:"serial,omitempty"`
 }
 
-// IntentAnnotation returns the annotation in which objects of a group record what is about to
-// be created.
+// IntentAnnotation returns the annotation with the intent for objects of a group, such as
+// example.com/creation-intent.
 func IntentAnnotation(group string) string { return group + "/creation-intent" }
 
-// IntentUID returns the uid of the object that the creation intent in an object's annotations
-// was recorded for. It is empty where there is no intent.
+// IntentUID returns intent.UID from an object's annotations. Without an intent, IntentUID returns "".
 func IntentUID(group string, obj client.Object) types.UID {
 	if i := intentOf(group, obj); i != nil {
 		return i.UID
@@ -54,17 +52,18 @@ func intentOf(group string, obj client.Object) *intent {
 	return i
 }
 
-// sameAs reports whether an earlier intent is to create the same resource. Then the earlier
-// intent serves to find what any attempt has created.
+// sameAs reports whether an earlier intent has the same Name and Place. The earlier intent then serves to
+// find the resource of any attempt (recordAttempt).
 func (i *intent) sameAs(earlier *intent) bool {
 	return earlier != nil && earlier.Name == i.Name && earlier.Place == i.Place
 }
 
 func (r *reconciler[K, R]) annotation() string { return IntentAnnotation(r.engine.Group) }
 
-// intent returns the intent of an attempt whose end is not recorded in the status, or nil.
+// intent returns the intent of an attempt whose end is not recorded in status.id, or nil.
 func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
-	// A person may have replaced the annotation, or the API server did not take the last one.
+	// memory.began comes first: a user may have replaced the annotation, or the API server may have rejected
+	// the last write.
 	if r.counts(p, p.record.began) {
 		return p.record.began
 	}
@@ -74,7 +73,8 @@ func (r *reconciler[K, R]) intent(p *pass[K, R]) *intent {
 	return nil
 }
 
-// counts reports whether an intent is the object's, for the resource that the object lacks.
+// counts reports whether an intent belongs to the object (intent.UID), and to the resource that the object
+// lacks (intent.Replaces).
 func (r *reconciler[K, R]) counts(p *pass[K, R], i *intent) bool {
 	return i != nil && i.UID == p.Object.GetUID() && i.Replaces == idOf(p.before)
 }
@@ -89,12 +89,12 @@ func (r *reconciler[K, R]) newIntent(p *pass[K, R]) *intent {
 	}
 }
 
-// clockSkew is by how much the clock of the cloud may be behind the operator's clock.
+// clockSkew bounds by how much the cloud's clock may be behind the operator's clock.
 const clockSkew = 2 * time.Minute
 
-// made reports whether the attempt of an intent may have created a resource that has not the
-// mark of an object. A person could write an intent, so that the creation of the object bounds
-// the time of the intent.
+// made reports whether the attempt of an intent may have created a resource without a mark
+// (Identity.Marker). A user could write an intent with an early intent.Time, so made uses
+// metadata.creationTimestamp of the object as a lower bound.
 func (i *intent) made(who Identity, objectCreated time.Time, dated, marked bool) bool {
 	switch {
 	case marked || who.Marker != "":

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestMade: what somebody else has made is never taken for one's own.
+// TestMade: intent.made never accepts a resource that another client has created.
 func TestMade(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	hourAgo, soon := noon.Add(-time.Hour), noon.Add(time.Second)

@@ -6,16 +6,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// LookNow is the annotation by which a user has the operator compare a resource with its spec at once.
-// Any new value counts. The annotation decides nothing: the operator does what it would do after the
-// resync period.
+// LookNow is the annotation by which a user requests an immediate comparison of a resource with its spec.
+// Every new value counts. LookNow decides nothing else: the operator does the same as after
+// spec.resyncPeriod or [Options.Resync].
 const LookNow = "kinship.dev/look-now"
 
-// lookPause is the time between two looks at one resource that users ask for.
+// lookPause is the shortest time between two comparisons by [LookNow] of a resource.
 const lookPause = 5 * time.Second
 
-// lookWanted requeues an object with a new value of [LookNow]. A value that was written while no operator
-// ran is not noticed.
+// lookWanted requeues an object with a new value of [LookNow]. A value that a user writes while the
+// operator is down has no effect.
 func (e *Engine) lookWanted(one *record, old, now client.Object) {
 	value := now.GetAnnotations()[LookNow]
 	if old == nil || value == "" || value == old.GetAnnotations()[LookNow] {
@@ -31,14 +31,14 @@ func (s *records) wantLook(r *record) {
 	r.looks.wanted = true
 }
 
-// looks are the looks at a resource that users ask for.
+// looks records the comparisons that users request by [LookNow].
 type looks struct {
 	wanted bool
 	last   time.Time
 }
 
-// popLook reports whether a user asks for a look that may be now. If it is too early, popLook returns
-// when it may be.
+// popLook reports whether the user's request for a comparison is served now. Within lookPause of the last
+// comparison, popLook returns the later time.
 func (s *records) popLook(r *record, now time.Time) (look bool, later time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 )
 
-// ask has a user write the annotation LookNow, and the engine observe that.
+// ask writes the annotation [LookNow] as a user does, and reports the change to the engine.
 func (w *toyWorld) ask(name, value string) {
 	w.t.Helper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, LookNow, value)
@@ -22,8 +22,8 @@ func (w *toyWorld) ask(name, value string) {
 	w.watch(name)
 }
 
-// TestLookNow: each new value of the annotation has the resource of a settled object read once, and at
-// most once in lookPause.
+// TestLookNow: each new value of [LookNow] makes a settled object read its resource once, and at most once
+// in lookPause.
 func TestLookNow(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.create("a")
@@ -53,7 +53,8 @@ func TestLookNow(t *testing.T) {
 	w.expect("ten requests are one look", made)
 }
 
-// TestLookNowDrift: a look finds what somebody changed in the cloud, and corrects it.
+// TestLookNowDrift: a comparison by [LookNow] finds and corrects a change that another client made in the
+// cloud.
 func TestLookNowDrift(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.r.kind.Differs = func(_ Input[netKind], id string) (fields []string) {
@@ -74,7 +75,7 @@ func TestLookNowDrift(t *testing.T) {
 	w.expect("corrected", states{"a": "blue-a"}, "GET /things/blue-a", "PATCH /things/blue-a")
 }
 
-// TestLookNowRefused: an object that was refused is tried again.
+// TestLookNowRefused: [LookNow] makes a refused object try again.
 func TestLookNowRefused(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "blue-a"} })
@@ -86,7 +87,7 @@ func TestLookNowRefused(t *testing.T) {
 	w.expect("created", states{"a": "blue-a"}, "GET /things/blue-a", "PUT /things/blue-a")
 }
 
-// TestLookWanted: which changes of annotations ask for a look.
+// TestLookWanted lists the changes of annotations that request a comparison.
 func TestLookWanted(t *testing.T) {
 	of := func(annotations map[string]string) *openstackv1alpha1.Network {
 		n := &openstackv1alpha1.Network{}

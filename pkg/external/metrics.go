@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// States of objects, the values of the label state.
+// States of objects, the values of the label state of kinship_external_objects.
 const (
 	stateReady    = "ready"
 	stateWaiting  = "waiting"  // for a target, or for the end of a change
@@ -19,18 +19,18 @@ const (
 	stateDeleting = "deleting" // still held, or not deleted yet
 )
 
-// objectsMetric counts the objects of the caches at each scrape. A counter that each event changes
-// would stay wrong after one mistake.
+// objectsMetric counts the objects of the caches at each scrape. A counter that each event increments or
+// decrements would stay wrong after a single mistake.
 type objectsMetric struct {
 	engine *Engine
 	desc   *prometheus.Desc
-	// waiting counts objects without a turn, and open the open circuits (turns.go).
+	// waiting counts objects without a turn, and open counts the open circuits (turns.counts).
 	waiting, open *prometheus.Desc
 }
 
-// Metrics returns the engine's metrics, kinship_external_objects by group, kind and
-// state, kinship_external_objects_without_turn and kinship_external_open_circuits by group
-// and kind. Register them once the engine has started.
+// Metrics returns the metrics of the engine: kinship_external_objects by group, kind and state,
+// kinship_external_objects_without_turn by group and kind, and kinship_external_open_circuits by group and
+// kind. Register the Collector after [Engine.Start].
 func (e *Engine) Metrics() prometheus.Collector {
 	kinds := []string{"group", "kind"}
 	return objectsMetric{
@@ -46,8 +46,8 @@ func (e *Engine) Metrics() prometheus.Collector {
 // Graph returns the metrics of the edges between objects ([engine.Engine.Metrics]).
 func (e *Engine) Graph(pack string) prometheus.Collector { return e.core.Metrics(pack) }
 
-// Describe implements prometheus.Collector. It describes nothing, so that the engines of several packs
-// can be registered: their kinds differ.
+// Describe implements prometheus.Collector. Describe sends no descriptions, so that the engines of several
+// packs can be registered: their kinds differ.
 func (m objectsMetric) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -67,13 +67,13 @@ func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
 	}
 }
 
-// waitingReasons are the reasons of Progressing while an object waits.
+// waitingReasons are the reasons of condition Progressing while an object waits.
 var waitingReasons = []string{
 	condition.ReasonProgressing, condition.ReasonWaitingForOwner, condition.ReasonWaitingForReference,
 	condition.ReasonCreating, condition.ReasonUpdating, condition.ReasonDeleting, condition.ReasonInUse,
 }
 
-// stateOf returns the state of an object, from its conditions.
+// stateOf returns the state of an object, such as stateReady, from the condition Progressing.
 func stateOf(obj Object) string {
 	if obj.GetDeletionTimestamp() != nil {
 		return stateDeleting

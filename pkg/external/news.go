@@ -13,17 +13,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// Reasons of the events that tell where the resource of an object came from.
+// Reasons of the events about the origin of an object's resource (memory.origin).
 const (
 	created  = "Created"
 	imported = "Imported"
 	adopted  = "Adopted"
 )
 
-// maxNote is the length of an event's note that the API server accepts.
+// maxNote is the length of Event.note that the API server accepts.
 const maxNote = 1024
 
-// event emits an event about what conditions do not say.
+// event emits an event about facts that conditions do not show.
 func (e *Engine) event(obj runtime.Object, kind, reason, action, format string, args ...any) {
 	if e.Events == nil {
 		return
@@ -36,8 +36,9 @@ func (e *Engine) event(obj runtime.Object, kind, reason, action, format string, 
 	e.Events.Eventf(obj, nil, kind, reason, action, "%s", note)
 }
 
-// announce emits events about what a written status says for the first time: the id of a resource, and
-// the reason of a failure. Because the status is written, each is announced once, also over restarts.
+// announce emits events about new facts in a written status: the id of a resource (announceResource), and
+// the reason of a failure (failureOf). announce compares pass.before with pass.Object, so each fact is
+// announced once, even after a restart.
 func (r *reconciler[K, R]) announce(p *pass[K, R]) {
 	if id := idOf(p.Object); id != "" && id != idOf(p.before) {
 		r.announceResource(p, id)
@@ -71,12 +72,12 @@ func (r *reconciler[K, R]) announceResource(p *pass[K, R], id string) {
 	}
 }
 
-// announceDeletion emits an event about a resource that the operator had the cloud delete.
+// announceDeletion emits an event about a resource that Actuator.Delete has deleted.
 func (r *reconciler[K, R]) announceDeletion(p *pass[K, R], id string) {
 	r.engine.event(p.Object, corev1.EventTypeNormal, "Deleted", "Delete", "%s %s was deleted", r.engine.Noun, id)
 }
 
-// failureOf returns the condition that says why an object failed or was refused, or nil.
+// failureOf returns the condition Progressing if its reason is a failure or a refusal, or nil.
 func failureOf(obj Object) *metav1.Condition {
 	c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Progressing)
 	if c == nil || c.Reason == condition.ReasonSuccess || slices.Contains(waitingReasons, c.Reason) {

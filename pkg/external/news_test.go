@@ -22,7 +22,7 @@ func (n *news) Eventf(regarding, _ runtime.Object, kind, reason, action, note st
 	n.told = append(n.told, strings.Join([]string{name, kind, reason, action, fmt.Sprintf(note, args...)}, " "))
 }
 
-// expect compares the events since the last time.
+// expect compares the events since the last call of expect.
 func (n *news) expect(t *testing.T, reason string, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(strings.Join(want, "\n"), strings.Join(n.told, "\n")); diff != "" {
@@ -31,7 +31,7 @@ func (n *news) expect(t *testing.T, reason string, want ...string) {
 	n.told = nil
 }
 
-// newNews returns a toyWorld with a recorder.
+// newNews returns a toyWorld with a recorder of events.
 func newNews(t *testing.T, put bool) (*toyWorld, *news) {
 	t.Helper()
 	w, n := newToyWorld(t, put), &news{}
@@ -39,8 +39,8 @@ func newNews(t *testing.T, put bool) (*toyWorld, *news) {
 	return w, n
 }
 
-// TestNews: the creation and the deletion of a resource have one event each, with the id. Passes after that
-// have none.
+// TestNews: the creation and the deletion of a resource have an event each, with the id. Later passes emit
+// no event.
 func TestNews(t *testing.T) {
 	w, n := newNews(t, false)
 	w.create("a")
@@ -60,7 +60,8 @@ func TestNews(t *testing.T) {
 	n.expect(t, "deleted", "a Normal Deleted Delete resource t1 was deleted")
 }
 
-// TestNewsOfOperations: an event tells of a creation and a deletion when their operations have ended.
+// TestNewsOfOperations: the events of a creation and a deletion are emitted when the operations have
+// ended.
 func TestNewsOfOperations(t *testing.T) {
 	w, n := newNews(t, true)
 	w.cloud.change(func(c *toyCloud) { c.slow = 1 })
@@ -80,7 +81,7 @@ func TestNewsOfOperations(t *testing.T) {
 	n.expect(t, "deleted", "a Normal Deleted Delete resource blue-a was deleted")
 }
 
-// TestNewsOfImports: an event tells which resource an object took over. A resource that somebody else
+// TestNewsOfImports: an event says which resource an object took over. A resource that another client
 // deleted has no event of a deletion.
 func TestNewsOfImports(t *testing.T) {
 	w, n := newNews(t, true)
@@ -96,7 +97,7 @@ func TestNewsOfImports(t *testing.T) {
 	n.expect(t, "deleted by somebody else")
 }
 
-// TestNewsOfFailures: the first of several failures with the same reason has an event.
+// TestNewsOfFailures: only the first of several failures with the same reason has an event.
 func TestNewsOfFailures(t *testing.T) {
 	w, n := newNews(t, true)
 	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "blue-a"} })
@@ -113,7 +114,8 @@ func TestNewsOfFailures(t *testing.T) {
 	n.expect(t, "created at last", "a Normal Created Create resource blue-a was created")
 }
 
-// TestNewsAreShort: the API server refuses events with longer notes.
+// TestNewsAreShort: notes have at most maxNote bytes, because the API server refuses events with longer
+// notes.
 func TestNewsAreShort(t *testing.T) {
 	n := &news{}
 	e := New(nil, Options{Events: n})

@@ -9,7 +9,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// observeResource writes the resource into the status, and waits until the resource serves.
+// observeResource writes the resource into the status ([Kind.Observe]), and polls until the resource
+// serves.
 func (r *reconciler[K, R]) observeResource(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	serving := r.observe(p, p.resource)
 	r.recordDrift(p)
@@ -32,7 +33,7 @@ func (r *reconciler[K, R]) observeResource(ctx context.Context, p *pass[K, R]) r
 	}
 }
 
-// observe writes a resource into the status.
+// observe calls [Kind.Observe] and sets pass.sight.
 func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome {
 	serving := r.kind.Observe(p.Object, resource)
 	p.sight = condition.Lacking
@@ -42,11 +43,11 @@ func (r *reconciler[K, R]) observe(p *pass[K, R], resource R) reconcile.Outcome 
 	return serving
 }
 
-// maxDrift bounds the list of fields in status.drift.
+// maxDrift bounds the length of status.drift.
 const maxDrift = 32
 
-// recordDrift writes into the status which fields differ that can't be changed, and emits an
-// event when others differ than before.
+// recordDrift writes into status.drift the fields that differ and that no request can change
+// ([Kind.Drifts]). A change of status.drift emits an event.
 func (r *reconciler[K, R]) recordDrift(p *pass[K, R]) {
 	var drift []string
 	if r.kind.Drifts != nil && p.managed() {
@@ -61,27 +62,27 @@ func (r *reconciler[K, R]) recordDrift(p *pass[K, R]) {
 	status.Drift = drift
 }
 
-// poll has the object requeued for another look: soon at first, then less often. A pass that an
-// event causes in between does not count as a look.
+// poll requeues the object for another look (polls.plan): soon at first, then less often. A pass that an
+// event causes earlier does not count as a look.
 func (r *reconciler[K, R]) poll(p *pass[K, R], format string, args ...any) reconcile.Outcome {
 	return r.pollFor(p, condition.ReasonProgressing, format, args...)
 }
 
-// pollFor is poll with a reason of its own.
+// pollFor is like reconciler.poll, with another condition reason.
 func (r *reconciler[K, R]) pollFor(p *pass[K, R], reason, format string, args ...any) reconcile.Outcome {
 	polls, now := &p.record.polls, r.engine.Clock.Now()
 	polls.plan(now, time.Time{})
 	return reconcile.WaitFor(polls.next.Sub(now), reason, format, args...)
 }
 
-// polls are planned looks: how many there were, and when the next one is.
+// polls counts the looks (polls.done) and has the time of the next look (polls.next).
 type polls struct {
 	done int
 	next time.Time
 }
 
-// plan plans the next look if the last planned look is due: after a pause that doubles each time,
-// and not later than latest unless that is zero.
+// plan sets polls.next if the last planned look is due. The pause doubles each time, from 500 ms to 15 s.
+// A non-zero latest bounds polls.next.
 func (o *polls) plan(now, latest time.Time) {
 	const first, last = 500 * time.Millisecond, 15 * time.Second
 	if now.Before(o.next) {

@@ -12,19 +12,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// fresh is how long a list of resources is used. It is as long as the shortest time between two
-// polls of one object.
+// fresh is how long observer.list reuses a list of resources. fresh is shorter than the shortest pause
+// between two polls of an object (polls.plan).
 const fresh = 400 * time.Millisecond
 
-// kept is how long a list is kept in memory: longer than fresh, since clocks differ.
+// kept is how long a list is kept in memory (observer.expire): longer than fresh, since clocks differ.
 const kept = 5 * time.Second
 
-// unlisted is how long no list is requested of a Scope whose list was larger than the memory for
-// lists.
+// unlisted is how long observer.crowded prevents lists of a Scope, after a list that was larger than the
+// memory for lists ([Error.TooMuch]).
 const unlisted = 10 * time.Minute
 
-// observer reads resources for many objects. If several objects of one Scope read their resources
-// within the time fresh, one List serves all objects, in place of a Get for each object.
+// observer reads resources for many objects. If several objects of an [Access.Scope] read their resources
+// within the time fresh, a single [Lister.List] replaces a Get for each object.
 type observer[R any] struct {
 	clock    clock.PassiveClock
 	identify func(R) Identity
@@ -33,24 +33,25 @@ type observer[R any] struct {
 
 	mu     sync.Mutex
 	scopes map[string]*view[R] // of the Scopes with a look within the time kept, and few others
-	// changes counts the changes of all Scopes. A list that was requested for a dropped view has
-	// another count than the next view of that Scope, and the next view does not take the list.
+	// changes counts the changes of all Scopes and the new views. After observer.view has dropped the view of
+	// Scope s, the next view of s has another view.changes. observer.list uses the count in its key for
+	// observer.flights, so the next view does not take a list that was requested for the dropped view.
 	changes int
 }
 
-// view is the last list of one Scope.
+// view is the last list of a Scope.
 type view[R any] struct {
 	asked  time.Time // when a resource of the Scope was last read
 	taken  time.Time // when the list was requested
 	listed map[string]R
 	end    func()    // of the list's account
 	long   time.Time // until when no list is requested, since the last one was too long
-	// changes is the count at the last change: a list that was requested before shows the resources
-	// as they were.
+	// changes is observer.changes at the last change. A list that was requested before that change shows the
+	// old resources, and observer.fetch does not store the list.
 	changes int
 }
 
-// drop frees the memory of the list.
+// drop frees the memory of the list ([Options.Account]).
 func (v *view[R]) drop() {
 	if v.end != nil {
 		v.end()
@@ -64,18 +65,18 @@ func newObserver[R any](
 	return &observer[R]{clock: c, identify: identify, account: account, scopes: map[string]*view[R]{}}
 }
 
-// lookup is one read of one resource.
+// lookup is a read of a single resource.
 type lookup struct {
 	scope, id string
-	// after is the moment of the last change that the read has to show.
+	// after is the time of the last change that the read must show.
 	after time.Time
 	// underway says that the last read found the resource in the middle of a change.
 	underway bool
 }
 
-// look returns the state of a resource after the moment l.after, from a list of many
-// resources or from Get. look calls Get for a resource that the list lacks, because a list
-// proves no deletion, and for a resource of which the list has too few fields.
+// look returns the state of a resource after lookup.after, from a list (observer.list) or from Get. look
+// calls Get if the list lacks the resource, because a list proves no deletion. look also calls Get if
+// PartialLister.IsPartial is true for the listed resource.
 func (o *observer[R]) look(
 	ctx context.Context, l lookup, actuator any, get func(context.Context) (R, error),
 ) (R, error) {
@@ -95,7 +96,7 @@ func (o *observer[R]) look(
 	return resource, nil
 }
 
-// changed drops the list of a Scope in which a resource was changed.
+// changed drops the list of a Scope after Actuator.Update or Actuator.Delete of a resource in the Scope.
 func (o *observer[R]) changed(scope string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -106,8 +107,8 @@ func (o *observer[R]) changed(scope string) {
 	}
 }
 
-// crowded reports whether another resource of the Scope was read a moment ago, so that a list serves
-// both. It is false while no list is requested of the Scope.
+// crowded reports whether another resource of the Scope was read within the time fresh, so that a list
+// serves both reads. crowded is false until view.long.
 func (o *observer[R]) crowded(scope string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -117,8 +118,8 @@ func (o *observer[R]) crowded(scope string) bool {
 	return now.Sub(before) < fresh && !now.Before(v.long)
 }
 
-// view returns the view of a Scope. Scopes come and go with objects and credentials. A new view
-// drops the views that had no look for the time kept, unless view.long is still to come.
+// view returns the view of a Scope, and makes a view for a new Scope. With each new view, the old views
+// are dropped: view.asked is longer ago than kept, and view.long has passed.
 func (o *observer[R]) view(scope string) *view[R] {
 	if v := o.scopes[scope]; v != nil {
 		return v
@@ -137,7 +138,7 @@ func (o *observer[R]) view(scope string) *view[R] {
 	return v
 }
 
-// expire drops a list unless a newer one has replaced it.
+// expire drops a list unless a newer list (view.taken) has replaced the old list.
 func (o *observer[R]) expire(v *view[R], taken time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,8 +147,8 @@ func (o *observer[R]) expire(v *view[R], taken time.Time) {
 	}
 }
 
-// list returns the list of a Scope. A list that another object has just requested may be older than
-// after.
+// list returns the list of a Scope. The list may be older than the time after if another object has just
+// requested the list (observer.flights).
 func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, lister Lister[R]) (view[R], error) {
 	o.mu.Lock()
 	v := o.view(scope)
@@ -166,7 +167,8 @@ func (o *observer[R]) list(ctx context.Context, scope string, after time.Time, l
 	return all.(view[R]), nil
 }
 
-// fetch requests a list, and keeps it for others unless a resource of the Scope was changed meanwhile.
+// fetch calls [Lister.List], and stores the list in view.listed unless a resource of the Scope was changed
+// meanwhile (view.changes).
 func (o *observer[R]) fetch(ctx context.Context, v *view[R], changes int, lister Lister[R]) (view[R], error) {
 	asked := o.clock.Now()
 	ctx, end := o.account(ctx)

@@ -10,10 +10,10 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// unbilled is no account.
+// unbilled is an [Options.Account] that counts nothing.
 func unbilled(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
 
-// shelf is an Actuator that has resources, and counts who looks.
+// shelf is an Actuator and a [Lister] that counts the calls of Get and List.
 type shelf struct {
 	all          []string
 	gets, lists  int
@@ -30,7 +30,7 @@ func (s *shelf) List(context.Context) ([]string, error) {
 	return s.all, s.refuses
 }
 
-// watching returns an observer, its clock, and what looks for a resource.
+// watching returns an observer, its clock, and a function that calls observer.look.
 func watching(t *testing.T, s *shelf) (
 	o *observer[string], clock *clocktesting.FakePassiveClock, look func(id string, after time.Time) error,
 ) {
@@ -50,7 +50,7 @@ func watching(t *testing.T, s *shelf) (
 	}
 }
 
-// TestLook: one list serves many who look at once, and no one who can't trust it.
+// TestLook: a single List serves simultaneous reads. A read that the list can't serve calls Get.
 func TestLook(t *testing.T) {
 	s := &shelf{all: []string{"a", "b"}}
 	o, clock, look := watching(t, s)
@@ -79,7 +79,7 @@ func TestLook(t *testing.T) {
 	expect("nobody else looks any more", look("a", never), 5, 5, true)
 }
 
-// rough is a shelf whose lists tell too little of some resources.
+// rough is a shelf whose lists lack fields of some resources ([PartialLister]).
 type rough struct {
 	*shelf
 
@@ -89,8 +89,8 @@ type rough struct {
 // IsPartial implements PartialLister.
 func (r *rough) IsPartial(id string) bool { return id == r.partial }
 
-// TestLookPartial: a list that tells too little serves while a resource is under way, and no
-// longer. Where all has ended, nobody lists in vain.
+// TestLookPartial: a partial list serves the reads of a resource in the middle of a change
+// (lookup.underway). Without lookup.underway, observer.look calls Get and no List.
 func TestLookPartial(t *testing.T) {
 	r := &rough{shelf: &shelf{all: []string{"ended", "underway"}}, partial: "ended"}
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
@@ -117,7 +117,7 @@ func TestLookPartial(t *testing.T) {
 	}
 }
 
-// TestLookLetsGo: a list takes no memory for ever, and a later one is not let go with it.
+// TestLookLetsGo: observer.expire frees the memory of a list, and keeps a newer list.
 func TestLookLetsGo(t *testing.T) {
 	s := &shelf{all: []string{"a"}}
 	o, clock, look := watching(t, s)
@@ -142,8 +142,7 @@ func TestLookLetsGo(t *testing.T) {
 	}
 }
 
-// TestLookWhileChanged: a list that was asked for before a change serves nobody after
-// it.
+// TestLookWhileChanged: a list that was requested before a change serves no read after the change.
 func TestLookWhileChanged(t *testing.T) {
 	s := &shelf{all: []string{"a"}}
 	o, _, look := watching(t, s)
@@ -158,8 +157,8 @@ func TestLookWhileChanged(t *testing.T) {
 	}
 }
 
-// TestLookTooLong: a list that there is no memory for is not asked for again soon. What it
-// would have told is read one by one, and no list is kept on account.
+// TestLookTooLong: after [Error.TooMuch], no List is called for the time unlisted. Get reads each
+// resource, and end is called for the account of the list.
 func TestLookTooLong(t *testing.T) {
 	s := &shelf{all: []string{"a"}}
 	o, clock, look := watching(t, s)
@@ -198,8 +197,8 @@ func TestLookTooLong(t *testing.T) {
 	}
 }
 
-// TestLookDropsScopes: scopes that nobody looks at any more take no memory, and a list that
-// was asked for in one of them serves nobody after it.
+// TestLookDropsScopes: observer.view frees the memory of Scopes without recent reads. A list that was
+// requested for a dropped view serves no later read.
 func TestLookDropsScopes(t *testing.T) {
 	s := &shelf{all: []string{"a"}}
 	o, clock, look := watching(t, s)

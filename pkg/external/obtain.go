@@ -10,18 +10,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// possession is what is known of an object's resource before the resource is read or created.
+// possession lists the facts about an object's resource before the resource is read or created.
 type possession struct {
-	// known says that the id is known, and missing that the cloud has no resource of that id.
+	// known says that the id is known (reconciler.knownID). missing says that the cloud has no resource with
+	// that id.
 	known, missing bool
-	// elsewhere says that the credentials lead to another place than that of the resource.
+	// elsewhere says that the credentials lead to another place than status.place.
 	elsewhere bool
 	managed   bool
 	imports   bool // spec.import or spec.adopt is set
 	shared    bool // the kind has Shared
 }
 
-// obtaining is the way in which an object gets its resource.
+// obtaining is the result of possession.decide.
 type obtaining int
 
 const (
@@ -83,7 +84,8 @@ func (r *reconciler[K, R]) obtainResource(ctx context.Context, p *pass[K, R]) re
 	}
 }
 
-// knownID returns the id of the resource, also when the status does not record the id yet.
+// knownID returns status.id of the object, or the id of the object's claim if the status has no id yet
+// (records.claimedID).
 func (r *reconciler[K, R]) knownID(p *pass[K, R]) string {
 	if id := idOf(p.Object); id != "" {
 		return id
@@ -91,7 +93,8 @@ func (r *reconciler[K, R]) knownID(p *pass[K, R]) string {
 	return r.engine.records.claimedID(p.record)
 }
 
-// readKnown reads the resource of a known id. missing says that there is no such resource.
+// readKnown reads the resource with a known id (observer.look). missing says that the cloud has no such
+// resource.
 func (r *reconciler[K, R]) readKnown(
 	ctx context.Context, p *pass[K, R], id string,
 ) (missing bool, o reconcile.Outcome) {
@@ -112,8 +115,8 @@ func (r *reconciler[K, R]) readKnown(
 	return false, r.found(p, resource, err).And(r.endReplacement(ctx, p))
 }
 
-// holds claims the resource that the status records, and reports whether no other object has the resource.
-// An object has no claim yet if it was unmanaged before, or if another object has the resource.
+// holds claims the resource of status.id, and reports whether no other object has the resource. An object
+// with status.id has no claim yet if the object was Unmanaged before, or if another object has the claim.
 func (r *reconciler[K, R]) holds(p *pass[K, R], id string) bool {
 	if !p.managed() || r.kind.Shared != nil || r.engine.records.claimedID(p.record) != "" {
 		return true
@@ -121,15 +124,16 @@ func (r *reconciler[K, R]) holds(p *pass[K, R], id string) bool {
 	return r.claimOrWait(p, id)
 }
 
-// refuseTaken refuses an object whose resource is another object's.
+// refuseTaken refuses an object whose resource another object has claimed.
 func (r *reconciler[K, R]) refuseTaken(p *pass[K, R], id string) reconcile.Outcome {
 	p.record.tried = unsettled // The end of the other object is no change of a reference.
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
 		"%s %s belongs to another object already", r.engine.Noun, id)
 }
 
-// endReplacement drops the intent to replace a resource that was gone, once the new resource is read at
-// the same id ([Kind.Address]): with other kinds, the new id tells that the attempt has ended.
+// endReplacement drops the intent to replace a deleted resource (intent.Replaces), once the new resource
+// is read at the same [Kind.Address]. For kinds without Address, the new status.id shows that the attempt
+// has ended.
 func (r *reconciler[K, R]) endReplacement(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Address == nil || r.intent(p) == nil {
 		return reconcile.Outcome{}
@@ -138,7 +142,7 @@ func (r *reconciler[K, R]) endReplacement(ctx context.Context, p *pass[K, R]) re
 	return r.writeFinalizer(ctx, p, nil)
 }
 
-// found records the resource that was read, found or created. From now on its id is known.
+// found records the id of the resource that was read, found or created in status.id.
 func (r *reconciler[K, R]) found(p *pass[K, R], resource R, err error) reconcile.Outcome {
 	if err != nil {
 		return r.failed(p, err)
@@ -149,7 +153,7 @@ func (r *reconciler[K, R]) found(p *pass[K, R], resource R, err error) reconcile
 	return reconcile.Outcome{}
 }
 
-// replace prepares the creation of a resource that is gone.
+// replace prepares the creation of a new resource after the old resource was deleted externally.
 func (r *reconciler[K, R]) replace(p *pass[K, R], id string) reconcile.Outcome {
 	r.engine.event(p.Object, "Warning", "DeletedExternally", "Recreate",
 		"%s was deleted externally; it is created again", id)
@@ -159,9 +163,9 @@ func (r *reconciler[K, R]) replace(p *pass[K, R], id string) reconcile.Outcome {
 	return r.resolve(p, false) // The targets that a creation needs are needed again.
 }
 
-// movedFrom returns the place of the resource, or the place in which an attempt may have created
-// the resource, if the credentials lead to another place. A resource that is missing in another
-// place is not gone.
+// movedFrom returns status.place, or intent.Place of an attempt without a recorded end, if the credentials
+// lead to another place (pass.place). Otherwise movedFrom returns "". A resource that is [Missing] at
+// another place is not deleted.
 func (r *reconciler[K, R]) movedFrom(p *pass[K, R]) string {
 	place := p.status().Place
 	if i := r.intent(p); i != nil {
@@ -173,7 +177,7 @@ func (r *reconciler[K, R]) movedFrom(p *pass[K, R]) string {
 	return place
 }
 
-// refuseMoved refuses credentials that lead to another place than that of the resource.
+// refuseMoved refuses credentials that lead to another place than the resource's place (movedFrom).
 func (r *reconciler[K, R]) refuseMoved(p *pass[K, R]) reconcile.Outcome {
 	place, is := r.movedFrom(p), "is"
 	if place == "" {
@@ -195,8 +199,8 @@ func (r *reconciler[K, R]) refuseMoved(p *pass[K, R]) reconcile.Outcome {
 	}
 }
 
-// refuseNamesake is refuseMoved for kinds with Realm, whose ids people choose: a resource of the
-// object's id in another place is another resource.
+// refuseNamesake is refuseMoved for kinds with [Kind.Realm], whose ids people choose. For example, key
+// pair "laptop" in another place is another resource.
 func (r *reconciler[K, R]) refuseNamesake(p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Realm == nil {
 		return reconcile.Outcome{}

@@ -2,7 +2,7 @@ package external
 
 import "testing"
 
-// TestPossession is the truth table of how an object gets its resource.
+// TestPossession is the truth table of possession.decide.
 func TestPossession(t *testing.T) {
 	for name, c := range map[string]struct {
 		facts possession

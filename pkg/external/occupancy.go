@@ -10,23 +10,24 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Records tell which objects use which resources, according to the statuses, and which deletions
-// wait for the end of a use. Relations can't tell: a Port whose addresses Neutron chose refers to
-// the Network, but the port also keeps the subnet.
+// record.uses lists the resources that an object's resource uses, according to its status, and
+// record.deletion lists the resources whose use may block a deletion. Relations do not suffice: a Port
+// whose addresses Neutron chose refers to the Network only, and the port also blocks the deletion of the
+// subnet.
 
-// deletion is the deletion of a resource, which is under way.
+// deletion is a running deletion of a resource.
 type deletion struct {
 	own Resource
-	// used are the resources that own uses. Other users of these may block the deletion: a
-	// floating IP blocks the deletion of a router interface of the same router.
+	// used are the resources that the resource deletion.own uses. Other users of these resources may block
+	// the deletion. For example, a floating IP blocks the deletion of a router interface of the same router.
 	used []Resource
-	// refused says that the cloud refused the deletion because the resource was in use. free
-	// says that the use may have ended since.
+	// refused says that the cloud refused the deletion as [Busy]. free says that the use may have ended since
+	// (records.freeDeletions).
 	refused, free bool
 }
 
-// use records the resources that an object uses. A deleted object uses none. Objects whose
-// deletions should be tried again now are requeued.
+// use sets record.uses, the resources that an object uses. A deleted object has no uses. use requeues the
+// objects whose deletions may succeed now.
 func (s *records) use(r *record, resources []Resource, ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,9 +50,10 @@ func (s *records) setUses(r *record, resources []Resource, ends bool) {
 	}
 }
 
-// freeDeletions requeues the objects whose deletions need not wait any longer, after an object
-// stopped using a resource. Such a deletion is of that resource, which has no other users; or the
-// resource is used by the deleted resource, and by no other object that is being deleted.
+// freeDeletions requeues the objects whose deletions may succeed now, after an object stopped using a
+// resource. Such a deletion is of that resource (deletion.own), which has no other users. Or the deletion
+// uses that resource (deletion.used), and no other deleted object uses the resources of deletion.used
+// (records.isEnding).
 func (s *records) freeDeletions(r *record, what Resource) {
 	for _, waiter := range s.near.of(what) {
 		d := waiter.deletion
@@ -72,8 +74,8 @@ func (s *records) isHeld(waiter *record, what Resource) bool {
 	return slices.ContainsFunc(waiter.deletion.used, func(one Resource) bool { return s.isEnding(one, waiter) })
 }
 
-// isEnding reports whether another object uses a resource that is being deleted and does not
-// wait for others itself.
+// isEnding reports whether another deleted object uses a resource, and does not wait for users itself
+// (deletion.refused).
 func (s *records) isEnding(what Resource, but *record) bool {
 	for r := range s.users[what] {
 		if r != but && r.ends && (r.deletion == nil || !r.deletion.refused) {
@@ -83,7 +85,7 @@ func (s *records) isEnding(what Resource, but *record) bool {
 	return false
 }
 
-// beginDeletion records that the resource of an object is about to be deleted.
+// beginDeletion sets record.deletion before Actuator.Delete.
 func (s *records) beginDeletion(r *record, own Resource, used []Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +99,7 @@ func (s *records) beginDeletion(r *record, own Resource, used []Resource) {
 	}
 }
 
-// refuseDeletion records that the resource was in use.
+// refuseDeletion sets deletion.refused after an error of class [Busy].
 func (s *records) refuseDeletion(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,8 +108,7 @@ func (s *records) refuseDeletion(r *record) {
 	}
 }
 
-// isDeletionFree reports whether the uses that may have blocked a deletion have ended since the
-// deletion began.
+// isDeletionFree reports whether the uses that may have blocked a deletion have ended since beginDeletion.
 func (s *records) isDeletionFree(r *record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,8 +125,8 @@ func (s *records) endDeletion(r *record) {
 	r.deletion = nil
 }
 
-// observed returns the object that an entry of status.observedDependencies names, and whether
-// the object's kind is of the pack's own.
+// observed returns the object that an entry of status.observedDependencies names, and whether the object's
+// kind belongs to the pack.
 func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (object.ID, bool) {
 	if d.Group != "" {
 		target := object.ID{Group: d.Group, Kind: d.Kind, Namespace: of.Namespace, Name: d.Name}
@@ -153,7 +154,7 @@ func (e *Engine) observed(of object.ID, d sharedv1alpha1.ObservedDependency) (ob
 	return target, false
 }
 
-// usedBy returns the resources of a cloud that a status records.
+// usedBy returns the resources of status.observedDependencies in a cloud.
 func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.ObservedDependency) (used []Resource) {
 	for _, d := range observed {
 		if target, ok := e.observed(id, d); ok {
@@ -163,7 +164,7 @@ func (e *Engine) usedBy(cloud string, id object.ID, observed []sharedv1alpha1.Ob
 	return used
 }
 
-// resource returns the resource of an id in a cloud.
+// resource returns the [Resource] of an id in a cloud, with [Kind.Key] applied.
 func (e *Engine) resource(gk schema.GroupKind, id, cloud string) Resource {
 	if k := e.kindOf(gk); k != nil && k.key != nil {
 		id = k.key(id)
@@ -171,8 +172,7 @@ func (e *Engine) resource(gk schema.GroupKind, id, cloud string) Resource {
 	return Resource{gk, id, cloud}
 }
 
-// occupy records which resources an object uses, and requeues the objects whose deletions wait
-// for their users.
+// occupy sets record.uses of an object from its status (records.use).
 func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 	var used []Resource
 	o, ok := obj.(Object)
@@ -189,7 +189,7 @@ func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 	e.records.use(r, used, ok && o.GetDeletionTimestamp() != nil)
 }
 
-// cloudOf returns the cloud that the status of an object records.
+// cloudOf returns the cloud of status.place ([Kind.Cloud]).
 func (k *kind) cloudOf(obj Object) string {
 	if k.cloud == nil {
 		return ""

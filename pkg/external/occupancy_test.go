@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// TestOccupancy (F8): whose end requeues which deletion.
+// TestOccupancy (F8) lists which end of a use requeues a [Busy] deletion.
 func TestOccupancy(t *testing.T) {
 	subnet, network := Resource{subnets.GroupKind(), "s", "cloud"}, Resource{networks.GroupKind(), "n", "cloud"}
 	const ends, stays = true, false

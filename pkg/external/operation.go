@@ -10,10 +10,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// maxOperation bounds the Operation that an object records.
+// maxOperation bounds the bytes of intent.Operation.
 const maxOperation = 4096
 
-// recordOperation records the operation that a Create has begun, and waits for its end.
+// recordOperation records the operation of a Create in intent.Operation, and waits for the end of the
+// operation.
 func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], begun error) reconcile.Outcome {
 	p.verdict.answered = true
 	known, _ := errors.AsType[*Error](begun)
@@ -31,7 +32,7 @@ func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], b
 	return r.awaitOperation(p, begun, condition.ReasonCreating, "created")
 }
 
-// resume calls Resumer.Resume for the operation of an attempt. resume returns nil if the operation has
+// resume calls [Resumer.Resume] for the operation of an attempt. resume returns nil if the operation has
 // succeeded, or if the intent has no Operation.
 func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent) error {
 	resumer, ok := p.actuator.(Resumer[K])
@@ -40,7 +41,8 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 	}
 	err := resumer.Resume(ctx, p.Input, i.Operation)
 	if next := operationOf(err, i.Operation); next != i.Operation {
-		// In memory alone: a write for each look would cost more than another look after a restart.
+		// The new intent.Operation is in memory only: a write for each look would cost more than another look
+		// after a restart.
 		again := *i
 		again.Operation = next
 		p.record.began = &again
@@ -48,7 +50,7 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 	return err
 }
 
-// operationOf returns by what an operation is resumed the next time.
+// operationOf returns the argument of the next [Resumer.Resume].
 func operationOf(err error, before string) string {
 	known, ok := errors.AsType[*Error](err)
 	if !ok || known.Class != Pending || known.Operation == "" || len(known.Operation) > maxOperation {
@@ -57,8 +59,8 @@ func operationOf(err error, before string) string {
 	return known.Operation
 }
 
-// updateBegan waits for the end of an Update. Only the record has the operation of an Update: after a
-// restart the fields still differ, and Update is called again.
+// updateBegan waits for the end of an Update. The operation of an Update is in memory.updating only: after
+// a restart the fields still differ, and correctResource calls Actuator.Update again.
 func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Outcome {
 	known, _ := errors.AsType[*Error](begun)
 	if known.Operation == "" || len(known.Operation) > maxOperation {
@@ -69,8 +71,8 @@ func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Out
 	return r.awaitOperation(p, begun, condition.ReasonUpdating, "updated")
 }
 
-// awaitUpdate waits until the operation of an Update has ended. The resource, which was read before,
-// is read again at the end.
+// awaitUpdate waits until the operation of an Update has ended (memory.updating). At the end awaitUpdate
+// reads the resource again, because pass.resource is older.
 func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	resumer, ok := p.actuator.(Resumer[K])
 	if !ok || p.record.updating == "" {
@@ -98,8 +100,8 @@ func (r *reconciler[K, R]) awaitUpdate(ctx context.Context, p *pass[K, R]) recon
 	return r.failed(p, err)
 }
 
-// awaitAsked waits until the time at which the cloud wants to be asked for the operation. An event,
-// such as the object's own new finalizer, may begin a pass before.
+// awaitAsked waits until memory.notBefore, the time at which the cloud accepts the next question about the
+// operation. An event, such as the write of the object's own finalizer, may begin a pass earlier.
 func (r *reconciler[K, R]) awaitAsked(p *pass[K, R], reason, verb string) reconcile.Outcome {
 	left := p.record.notBefore.Sub(r.engine.Clock.Now())
 	if left <= 0 {
@@ -109,13 +111,13 @@ func (r *reconciler[K, R]) awaitAsked(p *pass[K, R], reason, verb string) reconc
 	return reconcile.WaitFor(left, reason, "Waiting for %s to be %s", r.engine.Noun, verb)
 }
 
-// hasEnded reports whether the answer of Resume says that the operation has ended.
+// hasEnded reports whether the error of [Resumer.Resume] says that the operation has ended.
 func hasEnded(err error) bool {
 	return err == nil || isClass(err, Invalid) || isClass(err, Refused) || isClass(err, Missing)
 }
 
-// awaitOperation waits until the operation is to be asked for again: when the cloud said so, or as
-// poll does.
+// awaitOperation waits until the next [Resumer.Resume]: for [Error.After] of pending, or for the pause of
+// reconciler.pollFor.
 func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
 	p.record.notBefore, p.underway = time.Time{}, true
 	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// toyWorld is a toyCloud, and Networks that stand for its things.
+// toyWorld is a toyCloud, with Networks that stand for its things.
 type toyWorld struct {
 	*sharers
 
@@ -21,7 +21,7 @@ type toyWorld struct {
 	actor toy[netKind]
 }
 
-// newToyWorld returns the world of a cloud whose clients choose the ids, or whose cloud does.
+// newToyWorld returns the world of a toyCloud. With put, the clients choose the ids ([Kind.Address]).
 func newToyWorld(t *testing.T, put bool) *toyWorld {
 	t.Helper()
 	cloud := &toyCloud{things: map[string]*thing{}, running: map[string]*operation{}}
@@ -33,7 +33,7 @@ func newToyWorld(t *testing.T, put bool) *toyWorld {
 	return w
 }
 
-// restart has another process begin.
+// restart replaces the engine, as in a new process.
 func (w *toyWorld) restart() {
 	w.sharers.restart()
 	k := &w.r.kind
@@ -48,7 +48,7 @@ func (w *toyWorld) restart() {
 	w.r.engine.Cloud = "the toy cloud"
 }
 
-// expect compares the states of objects, and the calls since the last time.
+// expect compares the states of objects, and the calls since the last call of expect.
 func (w *toyWorld) expect(reason string, states map[string]string, calls ...string) {
 	w.t.Helper()
 	w.sharers.expect(reason, "", states)
@@ -59,7 +59,7 @@ func (w *toyWorld) expect(reason string, states map[string]string, calls ...stri
 	}
 }
 
-// passIn takes an object through a pass that asks for another one after a time.
+// passIn runs a pass over an object, and expects a next pass after the pause want.
 func (w *toyWorld) passIn(name string, want time.Duration) {
 	w.t.Helper()
 	if after, err := w.again(name); err != nil || after != want {
@@ -67,8 +67,8 @@ func (w *toyWorld) passIn(name string, want time.Duration) {
 	}
 }
 
-// TestAddress: the id of Kind.Address is looked up once before the creation, and a resource that
-// exists already is never changed by a PUT.
+// TestAddress: the engine calls Get once for [Kind.Address] before the creation. A resource that exists
+// already is never changed by a PUT.
 func TestAddress(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.create("a")
@@ -85,7 +85,8 @@ func TestAddress(t *testing.T) {
 	w.expect("the person deleted the resource", states{"b": "blue-b"}, "GET /things/blue-b", "PUT /things/blue-b")
 }
 
-// TestNoAddress: an object whose spec gives no id has nothing asked of the cloud, and says so.
+// TestNoAddress: an object with an empty [Kind.Address] sends no request, and the condition has the
+// reason.
 func TestNoAddress(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.r.kind.Address = func(Input[netKind]) string { return "" }
@@ -94,8 +95,8 @@ func TestNoAddress(t *testing.T) {
 	w.expect("no id", states{"a": "none the spec gives no id: no resource is named so"})
 }
 
-// TestImportByAddress: an object imports the resource at its own address. A cloud that answers with the id of
-// another resource is not believed: the deletion of the object would delete that resource.
+// TestImportByAddress: an object imports the resource at its own [Kind.Address]. An answer with the id of
+// another resource is refused, because the deletion of the object would delete that resource.
 func TestImportByAddress(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.cloud.change(func(c *toyCloud) { c.things["blue-a"] = &thing{ID: "theirs"} })
@@ -109,8 +110,8 @@ func TestImportByAddress(t *testing.T) {
 	w.expect("its own id", states{"a": "blue-a"}, "GET /things/blue-a")
 }
 
-// TestLostAnswer: a resource whose creation was not answered is found, and not created twice: by
-// Kind.Address, or by its name.
+// TestLostAnswer: findAttempt finds a resource whose Create got no answer, by [Kind.Address] or by its
+// name. The resource is not created twice.
 func TestLostAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		put           bool
@@ -136,15 +137,15 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// later takes an object through a pass after a time.
+// later runs a pass over an object after the clock has advanced by d.
 func (w *toyWorld) later(d time.Duration, name string) {
 	w.t.Helper()
 	w.clock.SetTime(w.clock.Now().Add(d))
 	w.pass(name)
 }
 
-// TestOperation: an operation that creates a resource is asked for when the cloud says so, not by a pass
-// before that, and by the next process too. Nothing is created twice.
+// TestOperation: [Resumer.Resume] is called after Retry-After, not by an earlier pass, and also by the
+// next process. The resource is created once.
 func TestOperation(t *testing.T) {
 	const waits = "none Waiting for resource to be created"
 	for name, c := range map[string]struct {
@@ -183,9 +184,8 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-// TestOperationFails: the reason of an operation that has failed is in the condition, and the
-// creation is not repeated before the spec changes. An operation that the cloud has forgotten is
-// begun again.
+// TestOperationFails: the condition has the reason of a failed operation, and Create is not repeated
+// before the spec changes. An operation that the cloud no longer knows ([Missing]) is begun again.
 func TestOperationFails(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.cloud.change(func(c *toyCloud) { c.slow, c.refuse = 1, "no" })
@@ -204,9 +204,8 @@ func TestOperationFails(t *testing.T) {
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /operations/op2", "GET /things/blue-b", "PUT /things/blue-b")
 }
 
-// TestUpdateTakesLong: the operation of an Update is waited for, the resource is read again at its
-// end, and the reason of an operation that has failed is in the condition. Another process calls
-// Update again.
+// TestUpdateTakesLong: the object waits for the operation of an Update, and reads the resource again at
+// the end. The condition has the reason of a failed operation. Another process calls Update again.
 func TestUpdateTakesLong(t *testing.T) {
 	w := newToyWorld(t, true)
 	colour := "red"
@@ -250,7 +249,7 @@ func TestUpdateTakesLong(t *testing.T) {
 		"GET /things/blue-a", "GET /operations/op3", "GET /things/blue-a", "GET /operations/op3")
 }
 
-// TestDeletionTakesLong: the resource of a deleted object is waited for until it is missing.
+// TestDeletionTakesLong: a deleted object waits until Get answers with class [Missing].
 func TestDeletionTakesLong(t *testing.T) {
 	w := newToyWorld(t, true)
 	w.create("a")
@@ -287,8 +286,8 @@ func (u *unwritable) Patch(
 	return u.Client.Patch(ctx, obj, patch, options...)
 }
 
-// TestOperationUnwritten: an operation that can't be recorded is gone on with, and not begun a second
-// time.
+// TestOperationUnwritten: an operation whose record was not written continues (memory.began), and Create
+// is not called a second time.
 func TestOperationUnwritten(t *testing.T) {
 	w := newToyWorld(t, false)
 	live := &unwritable{Client: w.c}
@@ -302,8 +301,8 @@ func TestOperationUnwritten(t *testing.T) {
 	w.expect("gone on with", states{"a": "t1"}, "GET /operations/op2", "GET /things?name=a")
 }
 
-// TestOperationTooLong: an operation whose name is too long to be recorded counts as an attempt
-// without an answer: the creation is not repeated at once.
+// TestOperationTooLong: an operation with a name longer than maxOperation counts as an attempt without an
+// answer: Create is not repeated at once.
 func TestOperationTooLong(t *testing.T) {
 	w := newToyWorld(t, false)
 	w.cloud.change(func(c *toyCloud) { c.slow, c.prefix = 1, strings.Repeat("x", maxOperation) })
@@ -316,8 +315,8 @@ func TestOperationTooLong(t *testing.T) {
 	w.expect("found", states{"a": "t1"}, "GET /things?name=a")
 }
 
-// TestOperationListed: after an operation that has succeeded, a list that lacks the resource is late.
-// The resource is created again only if the list still lacks it after carriedOut.
+// TestOperationListed: after an operation that has succeeded, a list without the resource may be late.
+// Create is repeated only if the list still lacks the resource after carriedOut.
 func TestOperationListed(t *testing.T) {
 	w := newToyWorld(t, false)
 	w.cloud.change(func(c *toyCloud) { c.slow, c.hides = 1, true })

@@ -14,7 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// reconciler takes the objects of one kind from creation to deletion. It runs in the leader only.
+// reconciler runs the passes over the objects of a [Kind], from creation to deletion. Only the leader runs
+// passes.
 type reconciler[K Object, R any] struct {
 	engine    *Engine
 	kind      Kind[K, R]
@@ -26,57 +27,61 @@ type reconciler[K Object, R any] struct {
 	turns     *turns
 }
 
-// pass is one pass over one object.
+// pass is a single pass over an object.
 type pass[K Object, R any] struct {
 	Input[K]
 
 	id     object.ID
 	record *record
 	before K // as read or last written, to find what changed
-	// unowned is the object as read, if owner references of Object are not written yet.
+	// unowned is the object as read, until the owner references of pass.Object are written
+	// (reconciler.writeOwners).
 	unowned  client.Object
 	actuator Actuator[K, R]
 	scope    string
 	place    string
 	cloud    string
-	// resource is what the step obtainResource has read, found or created.
+	// resource is the resource that the step obtainResource has read, found or created.
 	resource R
 	sight    condition.Sight
-	// missing is the outcome of resolveReferences that awaitReferences ends the pass with.
+	// missing is the outcome of resolveReferences. The step awaitReferences returns the outcome.
 	missing reconcile.Outcome
-	// late says that a target of a relation with Later is missing: the resource can be created
-	// without that target, and does not serve before the target is there.
+	// late says that a target of a relation with relation.Later is missing. The resource can be created
+	// without that target, and does not serve before the target exists.
 	late bool
-	// again is after how long an object that was refused is looked at again; zero means at its next change.
+	// again is the pause after which a refused object is reconciled again; zero means at the object's next
+	// change.
 	again time.Duration
-	// waits says that the pass ended in awaitReferences.
+	// waits says that awaitReferences ended the pass.
 	waits bool
-	// altered is when the resource of another object changed this one; zero if none did.
+	// altered is when the resource of another object changed the object's resource (alter.go); zero if no
+	// such change happened.
 	altered time.Time
 	// corrected says that Actuator.Update was called.
 	corrected bool
-	// settled says that nothing changed since the last pass, so that the pass sent no request.
+	// settled says that nothing changed since the last pass (endIfSettled), so the pass sent no request.
 	settled bool
-	// gone says that the object is gone, or waits no longer for the operator.
+	// gone says that the object is deleted, or no longer has the operator's finalizer (endIfReleased).
 	gone bool
-	// reserved says that the object has a reservation (serial.go), and underway that a change of the
-	// resource goes on.
+	// reserved says that the object has a reservation of its place (serial.go). underway says that a change
+	// of the resource has not ended.
 	reserved, underway bool
-	// site is the place that is called, as [Kind.Site] names it. entered says that the pass has
-	// a turn there, and verdict what came of the calls.
+	// site is the place that the pass calls ([Kind.Site]). entered says that the pass has a turn at the site.
+	// verdict is the result of the calls (turns.leave).
 	site    string
 	entered bool
 	verdict verdict
-	// parked says that the pass ended without a turn, and unanswered that the place is not
-	// called because its calls fail.
+	// parked says that the pass ended without a turn. unanswered says that the circuit of the place is open
+	// (turns.request).
 	parked, unanswered bool
 }
 
-// step is one part of a pass.
+// step is a part of a pass, such as connect.
 type step[K Object, R any] = reconcile.Step[*pass[K, R]]
 
-// steps returns the skeleton of a pass: the steps of an object that exists, and of one that is
-// being deleted. A step that is not done ends the pass. Each step is in a file of its own.
+// steps returns the steps of a pass over an object that exists (Live), and over a deleted object (Ending).
+// A step whose reconcile.Outcome is not done ends the pass. Each step is in a file of its own, such as
+// awaitFinalizers in awaitfinalizers.go.
 func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 	return &reconcile.Pass[*pass[K, R]]{
 		Read: r.read, Begin: r.begin, Conclude: r.conclude, Writes: &r.writes,
@@ -110,8 +115,8 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 	}
 }
 
-// untilEnd has the steps that follow the end of a pass do nothing: an object that is settled, or
-// gone, is done, and waits for nothing.
+// untilEnd skips the remaining steps once pass.settled or pass.gone is set: a settled or deleted object is
+// done, and waits for nothing.
 func untilEnd[K Object, R any](steps []step[K, R]) []step[K, R] {
 	for i, s := range steps {
 		steps[i].Run = func(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
@@ -130,8 +135,8 @@ func (p *pass[K, R]) managed() bool {
 	return p.Object.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 }
 
-// used returns the values of the references. An imported resource does not use the targets by
-// which an import found it.
+// used returns the values of the references (observedTargets). An Unmanaged object has none, because an
+// imported resource does not use the targets by which spec.import found the resource.
 func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
 	if !p.managed() {
 		return nil
@@ -166,16 +171,17 @@ func (r *reconciler[K, R]) begin(id object.ID, obj client.Object) *pass[K, R] {
 	}
 }
 
-// endIfForgotten ends the pass of an object that was deleted after the pass had read it. The
-// record that told whether the resource is deleted already is gone. The watch reports the deletion,
-// or another object of the name.
+// endIfForgotten ends the pass if the object was deleted after reconciler.read. records.forget has dropped
+// the record that said whether the resource is already deleted. The watch reports the deletion, or another
+// object of the same name.
 func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	p.gone = r.engine.records.isForgotten(p.record)
 	return reconcile.Outcome{}
 }
 
-// learn is called with each object and the cloud in its status: no other object gets a resource that
-// a status records, or changes a resource during a creation that an intent records.
+// learn is called with each object and the cloud in its status. records.learnClaim keeps other objects
+// from getting the resource of a status.id. reconciler.restoreChange keeps other objects from changing
+// resources in a place in which an intent records a creation.
 func (r *reconciler[K, R]) learn(one *record, obj client.Object, cloud string) {
 	r.restoreChange(one, obj)
 	o := obj.(K)
@@ -188,8 +194,8 @@ func (r *reconciler[K, R]) learn(one *record, obj client.Object, cloud string) {
 	}
 }
 
-// forget drops what is remembered of an object that is gone, unless the resource of the object is
-// still to be deleted (stray.go).
+// forget drops the record of a deleted object. The record of a stray is kept until reconciler.clear has
+// deleted the resource (stray.go).
 func (r *reconciler[K, R]) forget(one *record) {
 	r.reports.Forget(one.id)
 	if one.stray == nil {
@@ -200,14 +206,15 @@ func (r *reconciler[K, R]) forget(one *record) {
 	r.engine.records.use(one, nil, false)
 }
 
-// endTask ends the task of the object.
+// endTask calls Tasks.Drop for the object.
 func (r *reconciler[K, R]) endTask(one *record) {
 	if r.kind.Tasks != nil {
 		r.kind.Tasks.Drop(one.uid)
 	}
 }
 
-// drop forgets an object and its task, which a pass may have begun anew.
+// drop forgets an object and its task. A late pass may have begun the task again, so drop calls
+// reconciler.endTask too.
 func (r *reconciler[K, R]) drop(one *record) {
 	r.endTask(one)
 	r.engine.records.forget(one)

@@ -11,7 +11,7 @@ import (
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 )
 
-// lateStore is a cache that changes once, just after somebody has read it.
+// lateStore is a cache that changes once, just after GetByKey has read an object.
 type lateStore struct {
 	toolscache.Store
 
@@ -28,8 +28,8 @@ func (s *lateStore) GetByKey(key string) (any, bool, error) {
 	return item, exists, err
 }
 
-// TestGoneMeanwhile: what is forgotten of an object while its pass begins, such as that
-// its resource is deleted already, is not begun anew, and nothing is done for it.
+// TestGoneMeanwhile: a pass over an object whose record is forgotten meanwhile ends (endIfForgotten).
+// Otherwise the pass would, for example, delete a deleted resource again.
 func TestGoneMeanwhile(t *testing.T) {
 	of := func(uid types.UID) *openstackv1alpha1.Network {
 		n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{
@@ -81,8 +81,9 @@ func TestGoneMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLateReport: the deferral of a pass that ends after the deletion of its object is dropped by the
-// pass that the deletion requests. Otherwise the deferral would lengthen those of all other objects.
+// TestLateReport: the deferral of a pass that ends after the deletion of its object is dropped by the pass
+// that the deletion requests. Otherwise the late deferral would lengthen the deferrals of all other
+// objects (Reports.Each).
 func TestLateReport(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")

@@ -13,118 +13,121 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// record is what the engine remembers of one object, by its uid. A restart loses all records:
-// then the statuses tell which object has which resource.
+// record is the engine's memory of an object, by metadata.uid. A restart loses all records. Then status.id
+// of each object tells which resource the object has.
 type record struct {
-	// memory is only touched by the one worker that has the object.
+	// memory is only touched by the worker that runs a pass over the object, and needs no lock.
 	memory
 
 	id  object.ID
 	uid types.UID
-	// gone says that the record was forgotten. A pass that is still running may have the record:
-	// such a record claims and shares nothing.
+	// gone says that records.forget dropped the record. A running pass may still have the record.
+	// records.grant and records.setShare add a gone record to no group.
 	gone bool
 
-	// claim is the resource that the object has, and wish the one that the object waits for
-	// (claims.go). passed says that a pass made the claim, and not an event of the watch. lastUser
-	// says that the object has its shared resource deleted as the last user. left says that the
-	// object ends and leaves its resource to other users.
+	// claim is the resource that the object has, and wish the resource for which the object waits
+	// (claims.go). passed says that a pass made the claim, and not an event of the watch. lastUser says that
+	// the object deletes its shared resource as the last user (records.leave). left says that the object
+	// leaves its shared resource to other users.
 	claim                  claimed
 	wish                   Resource
 	passed, lastUser, left bool
 
-	// attempt is the creation that no answer has ended, and attempted when it began. incomplete says
-	// that the object has created its resource and not corrected the resource yet. No object imports
-	// such a resource (complete.go).
+	// attempt is the creation without an answer, and attempted the time at which the creation began.
+	// incomplete says that the object has created its resource, and that correctResource has yet to correct
+	// the resource. No object imports an incomplete resource (complete.go).
 	attempt    creation
 	attempted  time.Time
 	incomplete bool
 
-	// share is the key of the resource that the object shares with others (share.go). creates
-	// says that a pass of the object may create that resource now, and awaits that the object
-	// waits for the end of such a pass. unanswered says that the object may have had the resource
-	// created and got no answer.
+	// share is the key of the resource that the object shares with others (share.go). creates says that a
+	// pass of the object may create the resource now (records.beginCreation). awaits says that the object
+	// waits for the end of such a pass. unanswered says that Create for the object got no answer, so the
+	// shared resource may exist.
 	share                       shareKey
 	creates, awaits, unanswered bool
 
-	// uses are the resources that the object's resource uses, and ends says that the object is
-	// being deleted (occupancy.go). deletion is the deletion of the object's resource under way.
+	// uses are the resources that the object's resource uses, and ends says that the object is being deleted
+	// (occupancy.go). deletion is the running deletion of the object's resource.
 	uses     []Resource
 	ends     bool
 	deletion *deletion
 
-	// serial is the place in which the object changes its resource, or waits to change it (serial.go). visited
-	// says that the object had a pass.
+	// serial is the place ([Kind.Serial]) in which the object changes its resource, or waits to change the
+	// resource (serial.go). visited says that the object had a pass (records.beginPass).
 	serial  serialKey
 	visited bool
-	// container is the resource that took the object's resource along when it was deleted (container.go).
+	// container is the deleted resource that contained the object's resource (container.go).
 	container container
 
-	// altered is when the resource of another object changed this one (alter.go).
+	// altered is when the resource of another object changed the object's resource (alter.go).
 	altered time.Time
-	// looks are the looks at the resource that users ask for (looknow.go).
+	// looks are the comparisons that users request by [LookNow] (looknow.go).
 	looks looks
-	// stray is the object as it was at its end, if its resource is still to be deleted (stray.go).
+	// stray is the last version of a deleted object whose resource is still to be deleted (stray.go).
 	stray client.Object
 }
 
-// memory is what the passes over an object remember.
+// memory is kept from pass to pass over an object.
 type memory struct {
-	// tried is the fingerprint of the references in the last pass, or the constant unsettled.
+	// tried is Refs.Fingerprint of the last pass, or the constant unsettled.
 	tried string
-	// refused says that the last Create was answered with a refusal: nothing was created.
+	// refused says that the cloud refused the last Create (wasAnswered): no resource was created.
 	refused bool
-	// repeated says that Create was called again after a refusal because of a resource that was
-	// gone a moment later.
+	// repeated says that Create was called again after a refusal because of a shared resource that no longer
+	// exists (reconciler.explainRefusal).
 	repeated bool
-	// began is the last recorded intent. sent says that this process has called Create.
+	// began is the last recorded intent. sent says that this process has called Actuator.Create.
 	began *intent
 	sent  bool
-	// origin says where the resource came from, until an event tells (news.go).
+	// origin says how the object got its resource (created, imported or adopted), until announceResource
+	// emits an event (news.go).
 	origin string
-	// native says that an operator has put its finalizer on this very object.
+	// native says that an operator has put its finalizer on this very object (reconciler.isNative).
 	native bool
-	// until is when the cloud no longer carries out a Create that got no answer.
+	// until is when the cloud no longer carries out a Create without an answer (carriedOut, unknownEnd).
 	until time.Time
-	// next is when the resource is to be compared with the spec again.
+	// next is when the resource is compared with the spec again (reconciler.schedule).
 	next time.Time
-	// polls are the looks at something under way.
+	// polls count and plan the looks at a running change (reconciler.poll).
 	polls polls
-	// notBefore is the earliest time at which the cloud wants to be asked for the operation under way.
+	// notBefore is the earliest time at which the cloud accepts the next question about the operation
+	// ([Error.After]).
 	notBefore time.Time
-	// orphaned is when a pass found that an owner of the object was gone.
+	// orphaned is when a pass found that an owner of the object was gone (reconciler.untilCollected).
 	orphaned time.Time
-	// named are the holders that the status names. nil means none.
+	// named are the holders that the status names (reconciler.awaitFinalizers). named may be nil.
 	named heldBy
-	// busy is the refusal of the last deletion, if the resource was in use.
+	// busy is the refusal of the last deletion, if the cloud answered Busy (busy.go).
 	busy refusal
-	// updating is the operation of an Update that has not ended.
+	// updating is the operation of an Update that has not ended (operation.go).
 	updating string
-	// heard is when the cloud last told of the change for which the object has a reservation.
+	// heard is when the cloud last confirmed the change for which the object has a reservation
+	// (reconciler.isChanging).
 	heard time.Time
 	// deleting says that the cloud has accepted the deletion.
 	deleting bool
-	// releasedAt is the resourceVersion of the object without the operator's finalizer.
+	// releasedAt is metadata.resourceVersion of the object after removeFinalizer.
 	releasedAt string
 }
 
-// heldBy are objects that hold another one, by their finalizer.
+// heldBy maps a finalizer of an object to the source that needs the finalizer, such as Subnet/blue.
 type heldBy map[string]object.ID
 
-// isReleased reports whether a version of the object is the one from which the operator's finalizer
-// was removed, or an earlier one.
+// isReleased reports whether a resourceVersion is memory.releasedAt or an older version. The operator's
+// finalizer was removed from such an object.
 func (m *memory) isReleased(version string) bool {
 	return version == m.releasedAt || object.Older(version, m.releasedAt)
 }
 
-// records are the records of all objects of an engine, under one lock that is never held over a
-// request. Records are safe for concurrent use, and so is all of a record but its memory.
+// records are the records of all objects of an [Engine], under a single lock that is never held during a
+// request. records is safe for concurrent use. All fields of a record are too, except record.memory.
 type records struct {
 	wake func(object.ID)
 
 	mu  sync.Mutex
 	all map[types.UID]*record
-	// The other maps find records by what they have in common with others.
+	// The following groups find records by a common field.
 	claims   group[Resource]  // record.claim
 	wishes   group[Resource]  // record.wish
 	sharers  group[shareKey]  // record.share
@@ -132,7 +135,7 @@ type records struct {
 	near     group[Resource]  // record.deletion
 	attempts group[creation]  // record.attempt
 	strays   group[object.ID] // record.stray
-	// sequences are the objects of each place in which one resource at a time is changed.
+	// sequences are the objects of each place in which a single resource at a time is changed (serial.go).
 	sequences map[serialKey]*sequence
 }
 
@@ -145,7 +148,7 @@ func newRecords(wake func(object.ID)) *records {
 	}
 }
 
-// learn returns the record of an object that a watch has shown.
+// learn returns the record of an object that the watch has reported, and adds a record for a new uid.
 func (s *records) learn(id object.ID, uid types.UID) *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +158,7 @@ func (s *records) learn(id object.ID, uid types.UID) *record {
 	return s.all[uid]
 }
 
-// of returns the record of an object. For a deleted object, of returns an empty record that is
-// marked gone.
+// of returns the record of an object. For a deleted object, of returns an empty record with record.gone.
 func (s *records) of(id object.ID, uid types.UID) *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +168,7 @@ func (s *records) of(id object.ID, uid types.UID) *record {
 	return &record{id: id, uid: uid, gone: true}
 }
 
-// isForgotten reports whether the object of a record is gone.
+// isForgotten reports whether the object of a record is deleted (record.gone).
 func (s *records) isForgotten(r *record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +189,7 @@ func (s *records) forget(r *record) {
 	delete(s.all, r.uid)
 }
 
-// group are records by something that they have in common.
+// group are records by a common field, such as record.claim.Resource.
 type group[K comparable] map[K]sets.Set[*record]
 
 func (g group[K]) add(key K, r *record) {
@@ -205,13 +207,13 @@ func (g group[K]) remove(key K, r *record) {
 	}
 }
 
-// hasOther reports whether a record other than one has the key.
+// hasOther reports whether the key has a record other than the given record.
 func (g group[K]) hasOther(key K, than *record) bool {
 	all := g[key]
 	return all.Len() > 1 || (all.Len() == 1 && !all.Has(than))
 }
 
-// of returns the records with a key in the order of their objects.
+// of returns the records with a key, sorted by record.id.
 func (g group[K]) of(key K) []*record {
 	return slices.SortedFunc(maps.Keys(g[key]), func(a, b *record) int { return object.Compare(a.id, b.id) })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// size returns how many things are remembered.
+// size returns the number of entries in all maps of records.
 func (s *records) size() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -16,8 +16,8 @@ func (s *records) size() int {
 		len(s.attempts) + len(s.strays) + len(s.sequences)
 }
 
-// TestForget: nothing is remembered of an object that was forgotten, whatever a pass that is still
-// running records afterwards.
+// TestForget: records keeps no entry of a forgotten object, even if a running pass records facts
+// afterwards.
 func TestForget(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })

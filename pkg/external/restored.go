@@ -12,23 +12,23 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A backup has the finalizer and the annotations of an object, and neither the status nor the uid.
-// An object that was restored from a backup therefore looks new, although the resource exists. A
-// creation would make a second resource, so that the condition asks a person. The finalizer and
-// the annotation prove nothing, since each user who may write the object can write both: they only
-// keep the operator from creating a resource. No resource is adopted because of them.
+// A backup contains the finalizers and annotations of an object, but neither status nor metadata.uid. A
+// restored object therefore looks new, although its resource exists. Actuator.Create would make a second
+// resource, so the condition asks a person (askPerson). The finalizer and the annotation prove nothing,
+// because each user with write access to the object can write both. Therefore the finalizer and the
+// annotation only prevent a Create, and never cause an adoption.
 
-// isForeign reports whether an object carries the intent of another object.
+// isForeign reports whether the intent of an object has another IntentUID than metadata.uid.
 func isForeign(group string, obj client.Object) bool {
 	uid := IntentUID(group, obj)
 	return uid != "" && uid != obj.GetUID()
 }
 
-// restoredText begins every message about a restored object. It is published.
+// restoredText begins the condition message of every restored object. The text is published.
 const restoredText = "Restored:"
 
-// refuseRestored refuses an object without status.id that has the finalizer or the annotation of
-// another object, until a person has set spec.adopt or removed both.
+// refuseRestored refuses an object without status.id that has the finalizer or the annotation of another
+// object, until a user sets spec.adopt or removes the finalizer and the annotation.
 func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	_, imported := p.Object.GetImport()
 	if imported || !p.managed() || r.knownID(p) != "" || idOf(p.before) != "" || r.intent(p) != nil {
@@ -51,7 +51,8 @@ func (r *reconciler[K, R]) refuseRestored(ctx context.Context, p *pass[K, R]) re
 	return reconcile.Outcome{}
 }
 
-// askPerson refuses an object with a trace of another object, and tells a person what to do.
+// askPerson refuses an object with a trace of another object, and says in the condition which fields to
+// change.
 func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outcome {
 	p.record.tried = unsettled // Annotations are no reference.
 	return reconcile.Refuse(condition.ReasonInvalidConfiguration,
@@ -60,9 +61,9 @@ func (r *reconciler[K, R]) askPerson(p *pass[K, R], trace string) reconcile.Outc
 		restoredText, trace, r.engine.Cloud, r.engine.Adopt, r.finalizer, r.annotation())
 }
 
-// isNative reports whether an operator has put the finalizer on this very object. The entry of
-// fieldOwner in metadata.managedFields tells: a backup lacks the entry, or has an entry that is older
-// than metadata.creationTimestamp. The cache has no managedFields, so that isNative sends a request.
+// isNative reports whether an operator has added the finalizer to this very object. metadata.managedFields
+// has the answer, in the entry of fieldOwner: a backup lacks the entry, or the entry is older than
+// metadata.creationTimestamp. The cache has no managedFields, so isNative sends a request.
 func (r *reconciler[K, R]) isNative(ctx context.Context, p *pass[K, R]) (bool, error) {
 	all := &metav1.PartialObjectMetadataList{}
 	all.SetGroupVersionKind(r.kind.GVK.GroupVersion().WithKind(r.kind.GVK.Kind + "List"))

@@ -10,33 +10,34 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A cloud may refuse to change a resource while a change of another resource goes on in the same place
-// ([Kind.Serial]). An object then reserves the place before the object calls Create, Update or Delete, and
-// keeps the reservation until that change has ended, which may take many passes. The other objects of the
-// place wait in the order in which they came. The end of a change gives the reservation to the first of these, and
+// A cloud may refuse to change a resource while another resource changes in the same place
+// ([Kind.Serial]). For example, the Routes of a route table change in turn. reconciler.awaitChange
+// reserves the place before Actuator.Create, Update or Delete. The reservation lasts until the change has
+// ended (isChanging), which may take many passes. The other objects of the place wait in order
+// (sequence.waiting). records.leaveSequence gives the reservation to the first waiting object, and
 // requeues that object.
 //
-// An object gives up its reservation when a pass ends without a change under way, and when the object waits for
-// an event: a deleted object may wait for its users, and nobody asks for the end of its change meanwhile.
-// Then the cloud decides again.
+// An object gives up its reservation when a pass ends without a running change, and when the object waits
+// for an event. For example, a deleted object may wait for its users, and meanwhile no pass asks for the
+// end of its change. Then the cloud decides again.
 //
-// A creation has its reservation in the intent, and so in another process too. An update is begun again there,
-// and reserves anew.
+// The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
+// After a restart an update is called again, and reserves the place again.
 
-// serialKey is a place in which one resource at a time is changed.
+// serialKey is a place in which a single resource at a time is changed ([Kind.Serial]).
 type serialKey struct {
 	kind       schema.GroupKind
 	cloud, key string
 }
 
-// sequence is the objects that change resources in one place.
+// sequence lists the objects that change resources in a place.
 type sequence struct {
 	holder  *record // of the reservation
 	waiting []*record
 }
 
-// serialKey returns the place in which the object's resource is changed, or the zero value if the changes of the
-// resource are independent.
+// serialKey returns the place in which the object's resource is changed, or the zero serialKey if the
+// changes of the resource are independent.
 func (r *reconciler[K, R]) serialKey(p *pass[K, R]) serialKey {
 	if r.kind.Serial == nil {
 		return serialKey{}
@@ -48,7 +49,8 @@ func (r *reconciler[K, R]) serialKey(p *pass[K, R]) serialKey {
 	return serialKey{r.kind.GVK.GroupKind(), p.cloud, key}
 }
 
-// awaitChange has an object wait while a change of another object goes on in the same place.
+// awaitChange reserves the place of the object's resource (records.reserveChange), or waits while another
+// object has the reservation.
 func (r *reconciler[K, R]) awaitChange(p *pass[K, R]) reconcile.Outcome {
 	place := r.serialKey(p)
 	if place == (serialKey{}) {
@@ -62,16 +64,16 @@ func (r *reconciler[K, R]) awaitChange(p *pass[K, R]) reconcile.Outcome {
 		r.engine.Noun, place.key)
 }
 
-// endChange gives up the reservation of an object at the end of a pass, unless the change goes on.
+// endChange gives up the reservation of an object at the end of a pass, unless isChanging.
 func (r *reconciler[K, R]) endChange(p *pass[K, R], outcome reconcile.Outcome) {
 	if p.reserved && !r.isChanging(p, outcome) {
 		r.engine.records.endChange(p.record)
 	}
 }
 
-// isChanging reports whether a change of the object's resource goes on at the end of a pass. A change that
-// the cloud did not tell of for carriedOut counts as ended: the credentials of the object may be refused, for
-// example.
+// isChanging reports whether a change of the object's resource continues after the pass. A change that the
+// cloud has not confirmed for the time carriedOut counts as ended (memory.heard), for example because the
+// credentials of the object are refused.
 func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) bool {
 	now, i := r.engine.Clock.Now(), r.intent(p)
 	if p.parked || outcome.IsSuperseded() {
@@ -89,7 +91,7 @@ func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) 
 	return changing && now.Sub(p.record.heard) < carriedOut
 }
 
-// restoreChange reserves the place of a creation that another process has begun.
+// restoreChange reserves the place of an intent that another process has recorded (intent.Serial).
 func (r *reconciler[K, R]) restoreChange(one *record, obj client.Object) {
 	if r.kind.Serial == nil {
 		return
@@ -102,8 +104,9 @@ func (r *reconciler[K, R]) restoreChange(one *record, obj client.Object) {
 	r.engine.records.restoreChange(one, place)
 }
 
-// beginPass reports whether an object has a reservation at the beginning of a pass. From then on
-// no event of the watch restores one: the event may be older than the pass.
+// beginPass reports whether an object has a reservation at the beginning of a pass. beginPass sets
+// record.visited, so that records.restoreChange ignores later events of the watch, which may be older than
+// the pass.
 func (s *records) beginPass(r *record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,8 +119,8 @@ func (s *records) holdsPlace(r *record) bool {
 	return order != nil && order.holder == r
 }
 
-// reserveChange reports whether an object has the reservation of a place. An object that has not is requeued
-// when it has.
+// reserveChange reports whether an object has the reservation of a place. A waiting object is requeued by
+// records.leaveSequence of the other object.
 func (s *records) reserveChange(r *record, place serialKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,15 +139,15 @@ func (s *records) reserveChange(r *record, place serialKey) bool {
 	return s.holdsPlace(r)
 }
 
-// endChange gives the reservation of an object to the next one.
+// endChange gives the reservation of an object to the next object of the sequence.
 func (s *records) endChange(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leaveSequence(r)
 }
 
-// restoreChange gives an object without a pass the reservation of a place that no other object has, or none
-// if the place is zero.
+// restoreChange reserves a free place for an object that had no pass in this process (record.visited). For
+// a zero place, restoreChange ends the reservation.
 func (s *records) restoreChange(r *record, place serialKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +160,7 @@ func (s *records) restoreChange(r *record, place serialKey) {
 	}
 }
 
-// leaveSequence ends the reservation of an object, or the object's wait for one.
+// leaveSequence ends the reservation of an object, or removes the object from sequence.waiting.
 func (s *records) leaveSequence(r *record) {
 	order, place := s.sequences[r.serial], r.serial
 	r.serial = serialKey{}

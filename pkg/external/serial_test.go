@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// newSerialWorld returns the world of a slow cloud that changes one thing at a time, with Networks of these
-// names.
+// newSerialWorld returns a toyWorld whose slow cloud changes one thing at a time, with Networks of the
+// given names.
 func newSerialWorld(t *testing.T, looks int, names ...string) *toyWorld {
 	t.Helper()
 	w := newToyWorld(t, true)
@@ -24,13 +24,13 @@ func newSerialWorld(t *testing.T, looks int, names ...string) *toyWorld {
 	return w
 }
 
-// serial has the Networks change one after the other.
+// serial sets [Kind.Serial] of the Networks.
 func (w *toyWorld) serial() {
 	w.r.kind.Serial = func(Input[netKind]) string { return "the box" }
 }
 
-// wakes compares the objects that were woken since the last time, and expects that no operation began
-// during another one.
+// wakes compares the objects that were requeued since the last call, and expects that no operation began
+// during another operation.
 func (w *toyWorld) wakes(reason string, names ...string) {
 	w.t.Helper()
 	if diff := cmp.Diff(names, w.woken); diff != "" {
@@ -46,8 +46,8 @@ func (w *toyWorld) wakes(reason string, names ...string) {
 
 const waitsForBox = "Waiting for the change of another resource in the box to end"
 
-// TestSerial: the creations, updates and deletions of things in one box do not overlap, however many passes an
-// operation takes. Its end wakes the object that came next.
+// TestSerial: the creations, updates and deletions of things in the same box do not overlap, even if an
+// operation takes many passes. The end of an operation requeues the next object of sequence.waiting.
 func TestSerial(t *testing.T) {
 	w := newSerialWorld(t, 2, "a", "b", "c")
 	const begun = "none Waiting for resource to be created"
@@ -82,7 +82,8 @@ func TestSerial(t *testing.T) {
 		"GET /things/blue-c")
 }
 
-// TestSerialLong: a change may go on for longer than carriedOut, as long as the cloud says that the change goes on.
+// TestSerialLong: a change may last longer than carriedOut while the cloud confirms the change
+// (memory.heard).
 func TestSerialLong(t *testing.T) {
 	w := newSerialWorld(t, 3, "a", "b")
 	w.pass("a", "b")
@@ -94,7 +95,7 @@ func TestSerialLong(t *testing.T) {
 	w.wakes("it has ended", "b")
 }
 
-// TestSerialDeletions: the next object waits until the thing of the one before is gone.
+// TestSerialDeletions: the next object waits until the thing of the previous object is gone.
 func TestSerialDeletions(t *testing.T) {
 	w := newSerialWorld(t, 0, "a", "b")
 	w.pass("a", "b")
@@ -115,7 +116,8 @@ func TestSerialDeletions(t *testing.T) {
 	w.forgotten()
 }
 
-// TestSerialLeaving: another process goes on with a deletion, and changes no other thing meanwhile.
+// TestSerialLeaving: another process waits for the end of a running deletion, and changes no other thing
+// meanwhile.
 func TestSerialLeaving(t *testing.T) {
 	w := newSerialWorld(t, 0, "a", "b")
 	w.pass("a", "b")
@@ -132,7 +134,7 @@ func TestSerialLeaving(t *testing.T) {
 	w.wakes("it has ended", "b")
 }
 
-// TestSerialKilled: another process knows from the intent that a creation goes on.
+// TestSerialKilled: another process learns from intent.Serial that a creation is running (restoreChange).
 func TestSerialKilled(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b")
 	w.pass("b", "a")
@@ -150,8 +152,8 @@ func TestSerialKilled(t *testing.T) {
 		"PUT /things/blue-a")
 }
 
-// TestSerialUnanswered: another process knows also of a creation that was not answered, and waits until the thing is
-// found and serves.
+// TestSerialUnanswered: another process also learns of a Create without an answer, and waits until the
+// thing is found and serves.
 func TestSerialUnanswered(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b")
 	w.cloud.change(func(c *toyCloud) { c.lose = "PUT" })
@@ -173,8 +175,8 @@ func TestSerialUnanswered(t *testing.T) {
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-b", "GET /things/blue-b", "GET /things/blue-b")
 }
 
-// TestSerialDeletedHolder: a deleted object has its thing created to the end, and deleted, before another thing
-// is changed. An object that is gone, by whatever hand, lets the next one go on.
+// TestSerialDeletedHolder: before another thing is changed, the creation of a deleted object's thing ends,
+// and the thing is deleted. The end of an object for any reason gives the reservation to the next object.
 func TestSerialDeletedHolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		ends  func(w *toyWorld)
@@ -208,8 +210,8 @@ func TestSerialDeletedHolder(t *testing.T) {
 	}
 }
 
-// TestSerialHeld: a deleted object that waits for its users does not ask for the end of its change, and holds up
-// nobody.
+// TestSerialHeld: a deleted object that waits for its users does not poll its change, and delays no other
+// object.
 func TestSerialHeld(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b")
 	w.pass("a", "b")
@@ -219,8 +221,8 @@ func TestSerialHeld(t *testing.T) {
 	w.wakes("it waits", "b")
 }
 
-// TestSerialFailed: the failure of a change ends the change. The change of a cloud that does not answer
-// counts as ended after a while.
+// TestSerialFailed: the failure of a change ends the reservation. If the cloud does not answer, the
+// reservation ends after carriedOut.
 func TestSerialFailed(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b", "c")
 	w.cloud.change(func(c *toyCloud) { c.refuse = "no" })
@@ -237,7 +239,7 @@ func TestSerialFailed(t *testing.T) {
 	}
 }
 
-// TestSerialPlaces: things in different boxes, and things without a box, are changed at once.
+// TestSerialPlaces: things in different boxes, and things without a box, are changed at the same time.
 func TestSerialPlaces(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b", "c")
 	boxes := map[string]string{"a": "box", "b": "another"}
@@ -248,8 +250,8 @@ func TestSerialPlaces(t *testing.T) {
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-c", "PUT /things/blue-c")
 }
 
-// TestSerialReservations: a reservation is given to the object that waited longest and is still there. A late event
-// restores none.
+// TestSerialReservations: leaveSequence gives a reservation to the object that waited longest, unless that
+// object is gone. A late event restores no reservation (record.visited).
 func TestSerialReservations(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
@@ -278,7 +280,7 @@ func TestSerialReservations(t *testing.T) {
 	}
 }
 
-// finalizers has a person write the finalizers of an object.
+// finalizers writes the finalizers of an object, as a user does.
 func (w *toyWorld) finalizers(name, list string) {
 	w.t.Helper()
 	patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":`+list+`}}`))

@@ -13,10 +13,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// unsettled is no fingerprint of references: the next pass over the object does not end early.
+// unsettled is a value of memory.tried that equals no Refs.Fingerprint: the next pass does not end early.
 const unsettled = "\n"
 
-// endIfSettled ends the pass of an object for which nothing changed since its last pass.
+// endIfSettled ends the pass if nothing changed since the last pass (isSettled), unless another object
+// changed the resource (record.altered) or a user requests a comparison ([LookNow]).
 func (r *reconciler[K, R]) endIfSettled(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	p.altered = r.engine.records.popAlteration(p.record)
 	look, later := r.engine.records.popLook(p.record, r.engine.Clock.Now())
@@ -53,27 +54,27 @@ func (r *reconciler[K, R]) isSettled(p *pass[K, R]) bool {
 	}
 }
 
-// lastPass is what the last pass over an object left behind.
+// lastPass lists the facts that the last pass over an object left in the status and in memory.tried.
 type lastPass struct {
 	progressing, available *metav1.Condition // nil if there was none
-	// sameRefs says that the references stand for the same as then, and sameUse that the status
-	// records all that they stand for.
+	// sameRefs says that the Refs.Fingerprint is unchanged. sameUse says that status.observedDependencies
+	// equals the values of the references.
 	sameRefs, sameUse bool
 }
 
-// settledness says whether a pass has anything to do.
+// settledness says whether a pass has work to do.
 type settledness int
 
 const (
-	// unsettledBefore means that the last pass over this generation is not done.
+	// unsettledBefore means that the last pass over this metadata.generation is not done.
 	unsettledBefore settledness = iota
-	// refusedBefore means that only a change of the spec or of a reference helps.
+	// refusedBefore means that the spec or a reference has to change first.
 	refusedBefore
-	// servedBefore means that the resource served, and is not read before the next comparison.
+	// servedBefore means that the resource served, and is not read before memory.next.
 	servedBefore
 )
 
-// decide decides whether a pass over a generation of the object has anything to do.
+// decide decides whether a pass over a metadata.generation of the object has work to do.
 func (l lastPass) decide(generation int64) settledness {
 	switch c := l.progressing; {
 	case c == nil || c.Status != metav1.ConditionFalse || c.ObservedGeneration != generation:
@@ -89,7 +90,8 @@ func (l lastPass) decide(generation int64) settledness {
 	}
 }
 
-// period returns how often the resource is compared with the spec; zero is never.
+// period returns spec.resyncPeriod or [Options.Resync]: how often the resource is compared with the spec.
+// Zero means never.
 func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
 	if own := p.Object.GetExternalSpec().ResyncPeriod; own != nil {
 		return own.Duration
@@ -97,7 +99,7 @@ func (r *reconciler[K, R]) period(p *pass[K, R]) time.Duration {
 	return max(r.engine.Resync, 0)
 }
 
-// schedule plans the next comparison of the resource with the spec. A random part of the period
+// schedule sets memory.next, the time of the next comparison of the resource with the spec. wait.Jitter
 // spreads the comparisons of objects that were created together.
 func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
 	p.record.next = time.Time{}
@@ -106,8 +108,8 @@ func (r *reconciler[K, R]) schedule(p *pass[K, R]) {
 	}
 }
 
-// isDue reports whether the resource is to be compared now. After a restart, the comparisons of
-// objects without spec.resyncPeriod are spread over one period.
+// isDue reports whether the resource is to be compared now. After a restart, wait.Jitter spreads the
+// comparisons of objects without spec.resyncPeriod over a whole period.
 func (r *reconciler[K, R]) isDue(p *pass[K, R]) bool {
 	period := r.period(p)
 	if period <= 0 {

@@ -17,15 +17,16 @@ func TestResyncDefault(t *testing.T) {
 	}
 }
 
-// TestDue tells when a resource is compared again: 0s is never, and said of an object it
-// counts more than what is said of all.
+// TestDue lists when a resource is compared again. 0s means never, and spec.resyncPeriod of an object
+// takes precedence over [Options.Resync].
 func TestDue(t *testing.T) {
 	period := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
 	cases := map[string]struct {
 		reason string
 		own    *metav1.Duration
 		all    time.Duration
-		// early is when it is not due yet, and late when it is, with all that chance adds.
+		// early is a time before the comparison, and late a time after the comparison, including the maximum of
+		// wait.Jitter.
 		early, late time.Duration
 	}{
 		"nothing said":   {"ten minutes", nil, 0, 10*time.Minute - time.Second, 12 * time.Minute},
@@ -57,7 +58,8 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// TestSettled: every case in which a pass ends without a look at the resource, and those beside.
+// TestSettled is the truth table of lastPass.decide: each case in which endIfSettled ends the pass, and
+// the neighbouring cases.
 func TestSettled(t *testing.T) {
 	of := func(status metav1.ConditionStatus, reason string, generation int64) *metav1.Condition {
 		return &metav1.Condition{Status: status, Reason: reason, ObservedGeneration: generation}

@@ -10,18 +10,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// Several objects of a kind with [Kind.Shared] may share one resource, such as the connection
-// of a router with a subnet. The status of an object has the id of the resource before the
-// object counts as a user (claims.go). The resource is deleted with its last user. An object
-// only joins a resource that another object had created or was told to adopt, so that no
-// resource of a person is deleted.
+// Several objects of a kind with [Kind.Shared] may share a resource, such as the connection of a router
+// with a subnet (RouterInterface). status.id of an object names the resource before the object counts as a
+// user (claims.go). The resource is deleted with its last user. An object only joins a resource that
+// another object created or adopted (spec.adopt), so that no resource of a person is deleted.
 //
-// Records tell which objects share a resource, by shareKey, and let one object at a time create
-// the resource. Otherwise the cloud would refuse the second creation, and the second object could
-// not tell the resource from one that a person has just created.
+// records.sharers lists the objects of a shareKey, and records.beginCreation lets a single object at a
+// time create the resource. Without beginCreation the cloud would refuse the second Create, and the second
+// object could not distinguish the resource from a resource that a person has just created.
 
-// shareKey is the key of [Kind.Shared], which is unique among all clouds. It is the same for all
-// credentials of one cloud.
+// shareKey is the text of [Kind.Shared] with the kind and the cloud. The shareKey is the same for all
+// credentials of a cloud.
 type shareKey struct {
 	kind       schema.GroupKind
 	cloud, key string
@@ -31,7 +30,7 @@ func (r *reconciler[K, R]) shareKey(p *pass[K, R]) shareKey {
 	return shareKey{r.kind.GVK.GroupKind(), p.cloud, r.kind.Shared(p.Input)}
 }
 
-// joinShare records the resource that an object shares with others.
+// joinShare sets record.share, the resource that the object shares with others.
 func (s *records) joinShare(r *record, key shareKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,7 +57,7 @@ func (s *records) leaveShare(r *record) {
 	r.share, r.creates, r.awaits, r.unanswered = shareKey{}, false, false, false
 }
 
-// wakeSharing requeues the objects that wait until another object's creation has ended.
+// wakeSharing requeues the objects with record.awaits after the creation by another object.
 func (s *records) wakeSharing(key shareKey) {
 	for _, r := range s.sharers.of(key) {
 		if r.awaits {
@@ -68,8 +67,9 @@ func (s *records) wakeSharing(key shareKey) {
 	}
 }
 
-// beginCreation reports whether an object may create the shared resource now, and whether others
-// share it. An object that may not is requeued when it may.
+// beginCreation reports whether an object may create the shared resource now (ok), and whether other
+// objects have the shareKey (shared). A refused object is requeued by records.endCreation of the other
+// object.
 func (s *records) beginCreation(r *record, key shareKey) (shared, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +84,8 @@ func (s *records) beginCreation(r *record, key shareKey) (shared, ok bool) {
 	return s.sharers.hasOther(key, r), true
 }
 
-// endCreation lets others create the resource, and says whether the object may have created it.
+// endCreation lets other objects create the resource, and records whether Create for this object got no
+// answer (record.unanswered).
 func (s *records) endCreation(r *record, unanswered bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +93,8 @@ func (s *records) endCreation(r *record, unanswered bool) {
 	s.wakeSharing(r.share)
 }
 
-// isShareUnanswered reports whether another object may have had the resource created and got no
-// answer.
+// isShareUnanswered reports whether Create for another object of the shareKey got no answer
+// (record.unanswered).
 func (s *records) isShareUnanswered(r *record) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,8 +106,8 @@ func (s *records) isShareUnanswered(r *record) bool {
 	return false
 }
 
-// alterSharers requeues the other users of a shared resource, and has them read the resource even if
-// they are settled.
+// alterSharers requeues the other users of a shared resource. The users read the resource even if
+// endIfSettled would skip the read (record.altered).
 func (s *records) alterSharers(r *record, id string, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,8 +119,8 @@ func (s *records) alterSharers(r *record, id string, at time.Time) {
 	}
 }
 
-// recordUse counts the object as a user of the resource of an id. The object waits while the last
-// user has the resource deleted.
+// recordUse claims the shared resource with an id for the object. While the last user deletes the resource
+// (record.lastUser), the object waits.
 func (r *reconciler[K, R]) recordUse(p *pass[K, R], id string) reconcile.Outcome {
 	if r.kind.Shared == nil || !p.managed() {
 		return reconcile.Outcome{}
@@ -131,14 +132,14 @@ func (r *reconciler[K, R]) recordUse(p *pass[K, R], id string) reconcile.Outcome
 	return reconcile.Outcome{}
 }
 
-// awaitEnd waits for the end of a resource whose last user is being deleted. The end of
-// that user's claim wakes the object.
+// awaitEnd waits until the last user has deleted a resource. records.release of that user's claim requeues
+// the object.
 func (r *reconciler[K, R]) awaitEnd(id string) reconcile.Outcome {
 	return reconcile.Wait(condition.ReasonProgressing,
 		"Waiting for %s %s to be deleted with the last object that had it", r.engine.Noun, id)
 }
 
-// wakeSharers requeues the other users of a shared resource that is gone.
+// wakeSharers requeues the other users of a deleted shared resource (records.alterSharers).
 func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 	if r.kind.Shared == nil {
 		return
@@ -147,7 +148,7 @@ func (r *reconciler[K, R]) wakeSharers(p *pass[K, R], id string) {
 	r.engine.records.alterSharers(p.record, id, r.engine.Clock.Now())
 }
 
-// createShared joins the resource that other objects share, or creates one.
+// createShared joins the resource that other objects share, or calls reconciler.create.
 func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	records := r.engine.records
 	shared, ok := records.beginCreation(p.record, r.shareKey(p))
@@ -170,9 +171,9 @@ func (r *reconciler[K, R]) createShared(ctx context.Context, p *pass[K, R]) reco
 	return r.create(ctx, p)
 }
 
-// useExisting has the object join the first found resource that another object uses. If no
-// object uses a found resource, but an object may have created it without an answer, the
-// object waits for that one.
+// useExisting calls reconciler.join for the first found resource that another object has claimed. If no
+// object has claimed a found resource, but Create for another object got no answer (isShareUnanswered),
+// the object polls until the other object has claimed the resource.
 func (r *reconciler[K, R]) useExisting(
 	ctx context.Context, p *pass[K, R], found []R,
 ) (decided bool, o reconcile.Outcome) {
@@ -188,8 +189,8 @@ func (r *reconciler[K, R]) useExisting(
 	return false, o
 }
 
-// join makes the object a user of an existing resource. The id is written into the status first,
-// since after a restart only the statuses tell the users.
+// join makes the object a user of an existing resource. join writes status.id before records.claimOrWait,
+// because after a restart only status.id of each object tells the users.
 func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id, former := r.kind.Identify(resource).ID, p.status().ID
 	r.engine.records.joinShare(p.record, r.shareKey(p))
@@ -215,9 +216,9 @@ func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) 
 	return r.found(p, resource, err)
 }
 
-// explainRefusal decides what follows when the cloud refused to create a shared resource
-// because the resource exists. If the resource is not found any more, the creation is tried
-// again, once.
+// explainRefusal decides what follows after the cloud refused Create for a shared resource because the
+// resource exists. If Actuator.Find no longer finds the resource, Create is called again, once
+// (memory.repeated).
 func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (decided bool, o reconcile.Outcome) {
 	found, err := r.find(ctx, p, Search{Name: r.kind.Name(p.Object)})
 	if err != nil {
@@ -240,8 +241,9 @@ func (r *reconciler[K, R]) explainRefusal(ctx context.Context, p *pass[K, R]) (d
 			"or delete it in %s and create this object anew", r.engine.Noun, r.kind.Identify(found[0]).ID, r.engine.Cloud)
 }
 
-// leavesToOthers reports whether other objects keep the resource when the object is deleted: the other
-// users of a shared resource, or the object that has a claim on a resource which this object has not.
+// leavesToOthers reports whether other objects keep the resource after the object's deletion. A resource
+// of [Kind.Shared] is kept by its other users (records.leave). Any other resource is kept if this object
+// has no claim, and another object has the claim.
 func (r *reconciler[K, R]) leavesToOthers(p *pass[K, R], id string) bool {
 	switch {
 	case id == "":

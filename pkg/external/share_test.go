@@ -29,14 +29,14 @@ import (
 
 type netKind = *openstackv1alpha1.Network
 
-// oneCloud is a cloud that has one resource of a sort at most: objects share it.
+// oneCloud is a cloud with at most one resource of a sort, such as r1, which objects share.
 type oneCloud struct {
 	clock clocktesting.FakePassiveClock
 	made  map[string]time.Time // when each was made
 	last  int                  // the number of the last one
 	calls []string
-	// on is called in the middle of a call: before it is carried out, and after. An error is
-	// the answer; before, nothing is done.
+	// on is called before and after each call is carried out. An error becomes the answer of the call. With
+	// an error before the call, the call is not carried out.
 	on func(call string, after bool) error
 }
 
@@ -58,7 +58,7 @@ func (c *oneCloud) call(name string, do func() error) error {
 	return nil
 }
 
-// refuse has calls of a name fail before they are carried out.
+// refuse makes calls of a name fail before the calls are carried out.
 func (c *oneCloud) refuse(name string, err error) {
 	c.on = func(call string, _ bool) error {
 		if call == name {
@@ -112,20 +112,21 @@ func (c *oneCloud) Delete(_ context.Context, _ Input[netKind], id string) error 
 	})
 }
 
-// sharers are objects that share a resource, and what leads them. Nothing runs by itself.
+// sharers are objects that share a resource, with the reconciler and the caches of a test. Passes run only
+// when the test calls sharers.pass.
 type sharers struct {
 	t     *testing.T
 	r     *networkReconciler
 	c     client.Client
 	ns    string
 	cloud *oneCloud
-	// clouds are the names by which objects know the cloud.
+	// clouds has the value of [Access.Cloud] by the name of the object.
 	clouds map[string]string
 	store  toolscache.Store // what the watch has told
 	clock  *clocktesting.FakePassiveClock
-	// woken are the objects that were woken, by name.
+	// woken lists the names of requeued objects.
 	woken []string
-	// relations are those of the kind.
+	// relations are the relations of the kind.
 	relations []relation.Relation
 }
 
@@ -141,7 +142,7 @@ func newSharers(t *testing.T) *sharers {
 	return s
 }
 
-// restart has another process begin, which knows what the API server tells.
+// restart replaces the engine, as in a new process that only knows the objects of the API server.
 func (s *sharers) restart() {
 	s.t.Helper()
 	s.r, s.clock = newReconciler()
@@ -178,7 +179,7 @@ func (s *sharers) id(name string) object.ID {
 	return object.ID{Group: networks.Group, Kind: networks.Kind, Namespace: s.ns, Name: name}
 }
 
-// read returns an object as the API server has it, or nil.
+// read returns an object from the API server, or nil.
 func (s *sharers) read(name string) netKind {
 	s.t.Helper()
 	n := &openstackv1alpha1.Network{}
@@ -192,7 +193,7 @@ func (s *sharers) read(name string) netKind {
 	return n
 }
 
-// watch has the watch tell of an object as it is now.
+// watch reports the present version of an object to the engine, as the watch does.
 func (s *sharers) watch(name string) {
 	s.t.Helper()
 	now, change := s.read(name), watch.Change[client.Object]{Old: s.r.engine.core.Get(s.id(name)), Missed: true}
@@ -234,7 +235,7 @@ func (s *sharers) delete(names ...string) {
 	}
 }
 
-// adopt has an object adopt what is there.
+// adopt sets spec.adopt of an object.
 func (s *sharers) adopt(name string) {
 	s.t.Helper()
 	patch := `{"spec":{"adopt":{"filter":{"name":"any"}}}}`
@@ -242,7 +243,7 @@ func (s *sharers) adopt(name string) {
 	s.watch(name)
 }
 
-// importer creates an object that imports what is there.
+// importer creates an object with spec.import.
 func (s *sharers) importer(name string) {
 	s.t.Helper()
 	n := &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: s.ns}}
@@ -255,7 +256,7 @@ func (s *sharers) importer(name string) {
 	s.watch(name)
 }
 
-// pass leads an object through one pass.
+// pass runs a pass over each of the named objects.
 func (s *sharers) pass(names ...string) {
 	s.t.Helper()
 	for _, name := range names {
@@ -266,8 +267,8 @@ func (s *sharers) pass(names ...string) {
 	}
 }
 
-// expect compares what there is: of an object its id and the beginning of its message, or
-// that it is gone, and the calls since the last time.
+// expect compares the state of each object, and the calls since the last call of expect. A state is
+// status.id and the beginning of the message, or "gone".
 func (s *sharers) expect(reason string, calls string, states map[string]string) {
 	s.t.Helper()
 	got := map[string]string{}
@@ -295,7 +296,7 @@ func (s *sharers) expect(reason string, calls string, states map[string]string) 
 	s.cloud.calls = nil
 }
 
-// forgotten expects that nothing is remembered of anybody.
+// forgotten expects that records has no entry of any object.
 func (s *sharers) forgotten() {
 	s.t.Helper()
 	if n := s.r.engine.records.size(); n > 0 {
@@ -305,8 +306,8 @@ func (s *sharers) forgotten() {
 
 type states = map[string]string
 
-// TestShared (F4): two objects have one resource. It is deleted with the last of them, in
-// any order.
+// TestShared (F4): two objects share a resource. The resource is deleted with the last object, in any
+// order.
 func TestShared(t *testing.T) {
 	for _, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 		s := newSharers(t)
@@ -330,8 +331,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// TestSharedElsewhere: an object of another cloud, which answers with the same id, is no user
-// of the resource, also after a restart.
+// TestSharedElsewhere: an object of another cloud that returns the same id is no user of the resource, not
+// even after a restart.
 func TestSharedElsewhere(t *testing.T) {
 	s := newSharers(t)
 	s.clouds = map[string]string{"a": "here", "b": "here", "foreign": "there"}
@@ -351,8 +352,8 @@ func TestSharedElsewhere(t *testing.T) {
 	s.expect("it has nothing to do with that of the other cloud", "create", states{"b": "r2"})
 }
 
-// TestSharedLate (F4): an object that has left its resource to another one does not count as
-// a user again when a watch that is late shows it.
+// TestSharedLate (F4): an object that left its resource to another object (record.left) does not become a
+// user again when a late watch reports the object.
 func TestSharedLate(t *testing.T) {
 	s := newSharers(t)
 	s.create("a", "b")
@@ -370,7 +371,8 @@ func TestSharedLate(t *testing.T) {
 	s.forgotten()
 }
 
-// TestSharedAfterRestart (F4): another process knows from the statuses who has what.
+// TestSharedAfterRestart (F4): another process learns from status.id of each object which object uses
+// which resource.
 func TestSharedAfterRestart(t *testing.T) {
 	s := newSharers(t)
 	s.create("a", "b")
@@ -392,8 +394,8 @@ func TestSharedAfterRestart(t *testing.T) {
 
 const ending = " Waiting for resource r1 to be deleted with the last object that had it"
 
-// TestSharedEnds (F4): an object that comes while the only other one deletes the resource
-// waits for the end of that, and makes another one.
+// TestSharedEnds (F4): an object that is created while the last user deletes the resource waits for the
+// end of the resource, and creates another resource.
 func TestSharedEnds(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -418,8 +420,8 @@ func TestSharedEnds(t *testing.T) {
 	s.expect("there is none", "create", states{"a": "gone", "b": "r2"})
 }
 
-// TestSharedKept (F4): an object that comes while the resource of the only other one can't be
-// deleted has it, and the other one leaves it.
+// TestSharedKept (F4): an object that is created while the last user can't delete the resource joins the
+// resource, and the last user leaves the resource.
 func TestSharedKept(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -432,8 +434,8 @@ func TestSharedKept(t *testing.T) {
 	s.expect("it could not be deleted", "delete find get", states{"a": "gone", "b": "r1"})
 }
 
-// TestSharedUnknown (F4): whether a deletion without an answer is carried out is not known,
-// so that nobody begins to use the resource meanwhile.
+// TestSharedUnknown (F4): after a Delete without an answer, the cloud may still delete the resource, so no
+// object joins the resource meanwhile.
 func TestSharedUnknown(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -452,8 +454,8 @@ func TestSharedUnknown(t *testing.T) {
 const strange = "none resource theirs exists already, and no object had it created: set spec.adopt to take it over, " +
 	"or delete it in the cloud and create this object anew"
 
-// TestSharedStranger (F4): what was there before is refused and kept, until an object adopts
-// it. Then the others are woken, and have it too.
+// TestSharedStranger (F4): an existing resource is kept, and objects are refused until an object sets
+// spec.adopt. Then the other objects are requeued and join the resource.
 func TestSharedStranger(t *testing.T) {
 	s := newSharers(t)
 	s.r.engine.Cloud = "the cloud"
@@ -480,8 +482,8 @@ func TestSharedStranger(t *testing.T) {
 	s.forgotten()
 }
 
-// TestSharedRefusedTooLate (F4): what an object was refused for may be gone by the time that
-// it is looked for. That is believed once.
+// TestSharedRefusedTooLate (F4): after a refused Create, Actuator.Find may no longer find the resource
+// that exists already. Create is repeated once (memory.repeated).
 func TestSharedRefusedTooLate(t *testing.T) {
 	s := newSharers(t)
 	s.create("a")
@@ -505,8 +507,8 @@ func TestSharedRefusedTooLate(t *testing.T) {
 		states{"b": "none invalid configuration creating resource: no"})
 }
 
-// TestSharedUnanswered (F4): what another object may have made, which got no answer, is not
-// taken for a stranger's. Its own next pass tells.
+// TestSharedUnanswered (F4): a resource that another object may have created without an answer
+// (record.unanswered) is not treated as a person's resource. The next pass of the other object decides.
 func TestSharedUnanswered(t *testing.T) {
 	s := newSharers(t)
 	s.create("a", "b")
@@ -530,7 +532,8 @@ func TestSharedUnanswered(t *testing.T) {
 	s.expect("it was made", "find find find get", states{"a": "r1", "b": "r1"})
 }
 
-// TestSharedAtOnce (F4): of two that make a resource at the same time, one waits and is woken.
+// TestSharedAtOnce (F4): of two objects that create a resource at the same time, the second waits and is
+// requeued (beginCreation).
 func TestSharedAtOnce(t *testing.T) {
 	s := newSharers(t)
 	s.create("a", "b")
@@ -551,8 +554,8 @@ func TestSharedAtOnce(t *testing.T) {
 	s.expect("it has the same", "find get", states{"a": "r1", "b": "r1"})
 }
 
-// TestSharedLost (F4): what somebody else deleted is made once, and the others that had it
-// are woken.
+// TestSharedLost (F4): a resource that another client deleted is created once, and the other users of the
+// resource are requeued (wakeSharers).
 func TestSharedLost(t *testing.T) {
 	s := newSharers(t)
 	s.create("a", "b")

@@ -12,8 +12,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// conclude ends the object's turn and its reservation, writes the status if it changed, and returns what the work
-// queue is told.
+// conclude ends the object's turn (exit) and its reservation (endChange), writes the status if the status
+// changed, and returns the reconcile.Outcome for the work queue.
 func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) reconcile.Outcome {
 	r.exit(p)
 	r.endChange(p, outcome)
@@ -26,7 +26,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case p.parked && !p.unanswered:
 		return reconcile.Outcome{} // turns.go requeues the object when the object has a turn.
 	case p.parked:
-		// The status only tells that the place does not answer.
+		// The status only reports the outage of turns.request.
 		return reconcile.Fail(condition.ReasonTransientError, r.report(ctx, p, outcome))
 	case outcome.IsSuperseded():
 		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
@@ -51,8 +51,8 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	}
 }
 
-// unreported returns the outcome of a pass whose status is not written. The next pass must not
-// find the object settled.
+// unreported returns the outcome of a pass whose status was not written. unreported restores
+// record.altered, so that endIfSettled does not end the next pass.
 func (r *reconciler[K, R]) unreported(p *pass[K, R], err error) reconcile.Outcome {
 	if !p.altered.IsZero() {
 		r.engine.records.noteAlteration(p.record, p.altered)
@@ -60,8 +60,8 @@ func (r *reconciler[K, R]) unreported(p *pass[K, R], err error) reconcile.Outcom
 	return reconcile.Fail(condition.ReasonTransientError, err)
 }
 
-// concludeSettled ends a pass that had nothing to do. The conditions may be those of an earlier
-// release, of another operator of the same API, or of other options.
+// concludeSettled ends a pass of a settled object. External.Amend corrects conditions that an earlier
+// release, another operator of the same API, or an operator with other [Options] has written.
 func (r *reconciler[K, R]) concludeSettled(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.conditions().Amend(&p.status().Conditions, p.status().Drift) {
 		if err := r.writeStatus(ctx, p); err != nil {
@@ -71,25 +71,26 @@ func (r *reconciler[K, R]) concludeSettled(ctx context.Context, p *pass[K, R]) r
 	return reconcile.After(r.untilDue(p))
 }
 
-// conditions returns the vocabulary of the pack's conditions.
+// conditions returns the vocabulary of the pack's conditions ([Options.Noun], [Options.Summary],
+// [Options.Specific]).
 func (r *reconciler[K, R]) conditions() condition.External {
 	return condition.External{Noun: r.engine.Noun, Summary: r.engine.Summary, Specific: r.engine.Specific}
 }
 
-// report writes the conditions that follow from an outcome to the API server.
+// report writes the conditions of an outcome to the API server.
 func (r *reconciler[K, R]) report(ctx context.Context, p *pass[K, R], outcome reconcile.Outcome) error {
 	r.describe(p, outcome)
 	return r.writeStatus(ctx, p)
 }
 
-// describe sets the conditions that follow from an outcome.
+// describe sets status.conditions and status.lastSyncTime from an outcome.
 func (r *reconciler[K, R]) describe(p *pass[K, R], outcome reconcile.Outcome) {
 	status := p.status()
 	r.conditions().Set(&status.Conditions, condition.Pass{
 		Outcome: outcome, Sight: p.sight, Exists: idOf(p.Object) != "", Drift: status.Drift,
 		Deleting: p.Object.GetDeletionTimestamp() != nil, Generation: p.Object.GetGeneration(),
 	})
-	// The time alone is worth a write only to an object that has a period of its own.
+	// A new status.lastSyncTime alone is written only for an object with spec.resyncPeriod.
 	periodic := p.Object.GetExternalSpec().ResyncPeriod != nil
 	if outcome.IsDone() && (periodic || !equality.Semantic.DeepEqual(p.before, p.Object)) {
 		now := metav1.NewTime(r.engine.Clock.Now().Truncate(time.Second))
@@ -97,9 +98,9 @@ func (r *reconciler[K, R]) describe(p *pass[K, R], outcome reconcile.Outcome) {
 	}
 }
 
-// report is a status, and whether the object waits for references. A status that names other
-// targets than before is written later: the waits end one after the other, and each would cost a
-// write. That an object waits at all is written at once.
+// report is a status, and whether the object waits for references (pass.waits). reconcile.Reports delays a
+// status that only names other targets than before: the waits end one after the other, and each message
+// would cost a write. The first status of a wait is written at once.
 type report struct {
 	Status *sharedv1alpha1.ExternalStatus
 	Waits  bool
@@ -107,13 +108,14 @@ type report struct {
 
 func (p *pass[K, R]) report() report { return report{p.status().DeepCopy(), p.waits} }
 
-// recorded is report for the status that was read or last written.
+// recorded is like pass.report, for the status in pass.before.
 func (p *pass[K, R]) recorded() report {
 	return report{p.before.GetExternalStatus().DeepCopy(), p.waits}
 }
 
-// newReports returns what defers the statuses of waiting objects: for a second, or longer where
-// many objects of the kind wait, since five writes a second are enough for all of them.
+// newReports returns the reconcile.Reports that delays the statuses of waiting objects: for 1 second, or
+// for 200 ms per waiting object of the kind, up to 30 seconds. Five writes a second suffice for all
+// waiting objects of a kind.
 func newReports() *reconcile.Reports[report] {
 	return &reconcile.Reports[report]{
 		First: time.Second, Each: 200 * time.Millisecond, Most: 30 * time.Second,
@@ -128,7 +130,7 @@ func newReports() *reconcile.Reports[report] {
 	}
 }
 
-// untilDue returns how long it is to the next comparison; zero means that there is none.
+// untilDue returns the time until memory.next; zero means that no comparison is planned.
 func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
 	if p.record.next.IsZero() || p.Object.GetDeletionTimestamp() != nil {
 		return 0
@@ -136,8 +138,8 @@ func (r *reconciler[K, R]) untilDue(p *pass[K, R]) time.Duration {
 	return max(p.record.next.Sub(r.engine.Clock.Now()), time.Millisecond)
 }
 
-// writeStatus writes the fields of the status that differ from what was read or last written. The
-// write carries no resourceVersion: a change of the spec at the same moment must not cost an id.
+// writeStatus writes the fields of the status that differ from pass.before. The write carries no
+// resourceVersion, so that a simultaneous change of the spec does not lose a new status.id.
 func (r *reconciler[K, R]) writeStatus(ctx context.Context, p *pass[K, R]) error {
 	w := reconcile.Writer{
 		Client: r.engine.Live, FieldOwner: r.finalizer + "controller/status", Writes: &r.writes, Brief: true,

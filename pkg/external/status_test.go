@@ -27,7 +27,7 @@ type (
 	networkPass       = pass[*openstackv1alpha1.Network, string]
 )
 
-// newReconciler returns one of an engine without kinds, and its clock.
+// newReconciler returns a reconciler of an [Engine] without kinds, and its clock.
 func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 	return &networkReconciler{
@@ -36,7 +36,7 @@ func newReconciler() (*networkReconciler, *clocktesting.FakePassiveClock) {
 	}, clock
 }
 
-// newPass returns one of a Network whose conditions are these.
+// newPass returns a pass over a Network with the given conditions.
 func newPass(conditions ...metav1.Condition) *networkPass {
 	p := &networkPass{record: &record{}}
 	p.Object = &openstackv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "net", Namespace: "ns", Generation: 2}}
@@ -45,7 +45,7 @@ func newPass(conditions ...metav1.Condition) *networkPass {
 	return p
 }
 
-// TestOnlyProgress: the write of a status is put off only if the object waits, as it did before, and
+// TestOnlyProgress: the write of a status is deferred only if the object waits, as before the pass, and
 // the status names other targets than before.
 func TestOnlyProgress(t *testing.T) {
 	of := func(status metav1.ConditionStatus, generation int64, message string) []metav1.Condition {
@@ -77,7 +77,7 @@ func TestOnlyProgress(t *testing.T) {
 	}
 }
 
-// TestToldAgain: other waits are put off only after waits were told, and from then on.
+// TestToldAgain: the status of a new wait is deferred only after the status of another wait was written.
 func TestToldAgain(t *testing.T) {
 	r, clock := newReconciler()
 	scheme := runtime.NewScheme()
@@ -128,7 +128,7 @@ func TestToldAgain(t *testing.T) {
 	}
 }
 
-// TestFailed: what becomes of each sort of error.
+// TestFailed lists the reconcile.Outcome of each error class.
 func TestFailed(t *testing.T) {
 	r, _ := newReconciler()
 	const transient, invalid = condition.ReasonTransientError, condition.ReasonInvalidConfiguration
@@ -160,7 +160,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestPoll: looks are soon at first, then less often, and go on.
+// TestPoll: the pauses of reconciler.poll double up to 15 s, and the looks do not end.
 func TestPoll(t *testing.T) {
 	r, clock := newReconciler()
 	p := newPass()
@@ -185,7 +185,7 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// pauseOf returns after which time an outcome asks to be called again.
+// pauseOf returns RequeueAfter of an outcome.
 func pauseOf(t *testing.T, o reconcile.Outcome) time.Duration {
 	t.Helper()
 	result, err := o.Result()
@@ -195,7 +195,7 @@ func pauseOf(t *testing.T, o reconcile.Outcome) time.Duration {
 	return result.RequeueAfter
 }
 
-// TestIsOver: a watch that is late shows the object as it was before its end.
+// TestIsOver: memory.isReleased recognizes the older versions of an object that a late watch reports.
 func TestIsOver(t *testing.T) {
 	for reason, c := range map[string]struct {
 		left, shown string
@@ -212,8 +212,7 @@ func TestIsOver(t *testing.T) {
 	}
 }
 
-// TestFinal: what failed for good is not looked at again by itself, even if it was
-// compared now and then before.
+// TestFinal: a refused object is not reconciled again without a change, even if memory.next has passed.
 func TestFinal(t *testing.T) {
 	r, clock := newReconciler()
 	p := newPass(metav1.Condition{
@@ -230,8 +229,8 @@ func TestFinal(t *testing.T) {
 	}
 }
 
-// TestStatusConflict: a status whose write is answered with a Conflict that is not about metadata.uid
-// is written by a later pass.
+// TestStatusConflict: a later pass writes a status whose write was answered with a Conflict that is not
+// about metadata.uid.
 func TestStatusConflict(t *testing.T) {
 	s := newSharers(t)
 	live, err := client.NewWithWatch(testenv.Config(t), client.Options{Scheme: s.c.Scheme()})

@@ -13,13 +13,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A stray is an object that is gone although it had the operator's finalizer. The API server looks
-// at the finalizers when a deletion begins; a finalizer that comes before the deletion ends keeps
-// nothing (Store.Delete of k8s.io/apiserver). Nothing else tells of a resource that was created
-// meanwhile, so that the resource is deleted by the record of the object. A restart forgets strays,
-// and an object that ends while the watch is cut off is not known for one.
+// A stray is a deleted object that had the operator's finalizer. The API server checks the finalizers when
+// a deletion begins, and ignores a finalizer that is added before the deletion ends (Store.Delete of
+// k8s.io/apiserver). For example, a Network may be deleted while writeFinalizer runs, and Actuator.Create
+// follows. Only record.stray then tells of the resource, and reconciler.clear deletes the resource. A
+// restart forgets strays. An object that ends while the watch is disconnected does not become a stray.
 
-// keepStray keeps the record of an object that is gone, whose resource is still to be deleted.
+// keepStray sets record.stray of a deleted object whose resource is still to be deleted.
 func (s *records) keepStray(r *record, last client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,27 +29,27 @@ func (s *records) keepStray(r *record, last client.Object) {
 	}
 }
 
-// straysOf returns the strays that had a name.
+// straysOf returns the records of strays with an object.ID.
 func (s *records) straysOf(id object.ID) []*record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.strays.of(id)
 }
 
-// recent is how long after its intent an object may be a stray. An object that is gone later was
-// changed by a person, who took the finalizer off.
+// recent is the time after intent.Time for which a deleted object may be a stray. If the object ends later
+// with the finalizer, a person removed the finalizer.
 const recent = 2 * time.Minute
 
-// ended is called with each deleted object as it was at its end.
+// ended is called with the last version of each deleted object.
 func (r *reconciler[K, R]) ended(id object.ID, last client.Object) {
 	if r.strayed(last) && r.engine.core.Running(r.kind.GVK.GroupKind()) {
 		r.engine.records.keepStray(r.engine.records.of(id, last.GetUID()), last)
 	}
 }
 
-// strayed reports whether the last version of an object is that of a stray. A stray has the finalizer
-// and a recent intent, and no deletionTimestamp: an object that waited for the operator has a
-// deletionTimestamp.
+// strayed reports whether the last version of an object is a stray. A stray has the finalizer, a recent
+// intent, and no metadata.deletionTimestamp. An object that waited for the operator has a
+// metadata.deletionTimestamp.
 func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	if last.GetDeletionTimestamp() != nil || !slices.Contains(last.GetFinalizers(), r.finalizer) {
 		return false
@@ -58,8 +58,8 @@ func (r *reconciler[K, R]) strayed(last client.Object) bool {
 	return i != nil && i.UID == last.GetUID() && r.engine.Clock.Since(i.Time) < recent
 }
 
-// sweep deletes the resources of the strays of a name, and returns when to go on; zero if there are
-// no strays.
+// sweep calls reconciler.clear for the strays with an object.ID, and returns the pause until the next
+// call; zero if none is left.
 func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duration {
 	var next time.Duration
 	for _, one := range r.engine.records.straysOf(id) {
@@ -70,7 +70,7 @@ func (r *reconciler[K, R]) sweep(ctx context.Context, id object.ID) time.Duratio
 	return next
 }
 
-// clear deletes the resource of one stray.
+// clear deletes the resource of a stray (deleteResource).
 func (r *reconciler[K, R]) clear(ctx context.Context, stray *record) time.Duration {
 	last := stray.stray.(K)
 	log := ctrl.LoggerFrom(ctx).WithValues("uid", last.GetUID())

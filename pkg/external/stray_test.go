@@ -17,7 +17,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// deletions is a cloud of which nothing is asked but to delete. It fails so often first.
+// deletions is a cloud that only implements Delete. The first calls of Delete fail.
 type deletions struct {
 	Actuator[*openstackv1alpha1.Network, string]
 
@@ -34,9 +34,9 @@ func (d *deletions) Delete(_ context.Context, _ Input[*openstackv1alpha1.Network
 	return nil
 }
 
-// TestStrays: what is made for an object in the moment in which that is deleted is deleted
-// too, and what it refers to is held until then. Whatever else is gone is nobody's
-// business, and nothing is remembered of either.
+// TestStrays: the resource that is created while its object is deleted is deleted too, and the guards on
+// the targets are kept until then. The resources of other deleted objects are left alone, and no record is
+// kept.
 func TestStrays(t *testing.T) {
 	const finalizer = "example.com/network"
 	cases := map[string]struct {
@@ -104,7 +104,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// newStrays returns a reconciler of Networks, whose cache is empty, and its cloud.
+// newStrays returns a reconciler of Networks with an empty cache, and the cloud.
 func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) {
 	t.Helper()
 	r, _ := newReconciler()
@@ -130,7 +130,7 @@ func newStrays(t *testing.T, finalizer string) (*networkReconciler, *deletions) 
 	return r, cloud
 }
 
-// isHeld reports whether the object that has a name refers to its target.
+// isHeld reports whether an object refers to the target (engine.Engine.Sources), such as the stray.
 func isHeld(r *networkReconciler) bool {
 	target := object.ID{Group: used.Group, Kind: used.Kind, Namespace: used.Namespace, Name: "target"}
 	return len(r.engine.core.Sources(target, "")) > 0

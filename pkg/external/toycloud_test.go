@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// toyCloud is an HTTP server with things. PUT /things/ID creates the thing of an id that the client
-// chose, POST /things one of an id that the cloud chooses. With slow, both begin an operation and
-// answer 202 with its name in the header Operation and the seconds to wait in Retry-After; the
-// operation ends when it was asked for so many times.
+// toyCloud is an HTTP server with things. PUT /things/ID creates a thing with an id that the client chose,
+// and POST /things a thing with an id that the cloud chooses. With toyCloud.slow, PUT and POST begin an
+// operation and answer 202, with the name of the operation in the header Operation and a number of seconds
+// in Retry-After. The operation ends after toyCloud.slow looks.
 type toyCloud struct {
 	mu     sync.Mutex
 	things map[string]*thing
-	// running are the operations by name: what is left of each.
+	// running has the operations that have not ended, by name.
 	running map[string]*operation
 	last    int
 	calls   []string
@@ -41,7 +41,7 @@ type toyCloud struct {
 type thing struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Colour is what PATCH /things/ID changes.
+	// Colour is the field that PATCH /things/ID changes.
 	Colour string `json:"colour,omitempty"`
 }
 
@@ -117,7 +117,7 @@ func (c *toyCloud) paint(w http.ResponseWriter, rq *http.Request, id string) {
 	}
 }
 
-// begin does something at once, or begins an operation for it.
+// begin calls do at once, or begins an operation that calls do at its end.
 func (c *toyCloud) begin(w http.ResponseWriter, do func()) {
 	if c.slow == 0 {
 		do()
@@ -140,7 +140,7 @@ func (c *toyCloud) begin(w http.ResponseWriter, do func()) {
 	}
 }
 
-// look answers how an operation is, and carries it out with the last look.
+// look answers with the state of an operation, and carries out the operation at the last look.
 func (c *toyCloud) look(w http.ResponseWriter, name string) {
 	o := c.running[name]
 	if o == nil {
@@ -180,7 +180,7 @@ func (c *toyCloud) write(w http.ResponseWriter, value any) {
 	_ = json.NewEncoder(w).Encode(value)
 }
 
-// change has a function read or change the cloud while no call is carried out.
+// change calls do while the cloud carries out no other call.
 func (c *toyCloud) change(do func(*toyCloud)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +197,7 @@ func (c *toyCloud) finish() {
 	clear(c.running)
 }
 
-// toy is the Actuator of a toyCloud. With put, clients choose the ids.
+// toy is the Actuator of a toyCloud. With toy.put, clients choose the ids.
 type toy[K Object] struct {
 	address string
 	put     bool
@@ -236,7 +236,7 @@ func (a toy[K]) call(ctx context.Context, method, path string, body, value any) 
 	return json.NewDecoder(answer.Body).Decode(value)
 }
 
-// Get implements Actuator. What the engine sees of a thing is the id.
+// Get implements Actuator. The engine sees only the id of a thing.
 func (a toy[K]) Get(ctx context.Context, _ Input[K], id string) (string, error) {
 	var one thing
 	err := a.call(ctx, http.MethodGet, "/things/"+id, nil, &one)
@@ -264,7 +264,7 @@ func (a toy[K]) Create(ctx context.Context, in Input[K]) (string, error) {
 	return one.ID, err
 }
 
-// Update implements Actuator. The one field that differs is the colour to have.
+// Update implements Actuator. fields has a single element, the wanted colour.
 func (a toy[K]) Update(ctx context.Context, _ Input[K], id string, fields []string) (string, error) {
 	return id, a.call(ctx, http.MethodPatch, "/things/"+id, thing{Colour: fields[0]}, nil)
 }

@@ -14,26 +14,28 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// A pass that calls a cloud needs a turn. Each kind gives its objects turns in fair shares: a place
-// that hangs, is slow or refuses calls does not occupy the workers of other places and other
-// namespaces. A pass without a turn ends at once, so that no worker waits. The object is requeued
-// when the object has the turn.
+// A pass that calls a cloud needs a turn (turns.request). Turns are given in fair shares: a place that
+// hangs, is slow or refuses calls does not occupy the workers of other places and namespaces.
+// reconciler.enter ends a pass without a turn at once, so that no worker waits. turns.serve requeues the
+// object when the object has a turn.
 //
-// A kind has crowd times as many workers as one line of objects may have turns; with [Options.Pooled] all
-// kinds together have so many. A line is the objects of one kind in one namespace at one place. All lines of
-// a namespace together, and all lines of a kind at a place together, may have sharedBy times as many turns as
-// one line.
+// A line is the set of objects of a kind, in a namespace, at a place, such as the Servers in namespace web
+// at https://cloud.example. A line may have [Options.Workers] turns, and a kind has crowd times as many
+// workers. With [Options.Pooled] all kinds share the workers of a single kind. All lines of a namespace
+// together may have sharedBy times the turns of a line. The same limit holds for all lines of a kind at a
+// place.
 const (
 	crowd    = 3
 	sharedBy = 2
 )
 
-// The circuit of a line opens after tolerated failures of the place in a row. While the circuit is
-// open, one object at a time calls the place: first after firstPause, then after pauses that double
-// up to longestPause. A Retry-After longer than patience opens the circuit at once, for at most
-// longestAsked: a place that asks for an hour may be mistaken. A circuit belongs to a line, not to
-// a place, since the requests of one tenant may make a place fail, and must not close the place to
-// other tenants.
+// The circuit of a line opens after tolerated failures of the place in a row ([Error.Outage]). While the
+// circuit is open, a single object at a time calls the place: first after firstPause, then after pauses
+// that double up to longestPause. A Retry-After longer than patience opens the circuit at once, for at
+// most longestAsked, because a place that asks for an hour may be mistaken.
+//
+// A circuit belongs to a line and not to a place. Requests of namespace a may make the place fail, and
+// must not block namespace b.
 const (
 	tolerated    = 5
 	firstPause   = time.Second
@@ -48,7 +50,7 @@ type way struct {
 	kind             schema.GroupKind
 }
 
-// site is a place as it is to the objects of a kind.
+// site is a place and a kind: the sum over all namespaces (turns.places).
 type site struct {
 	place string
 	kind  schema.GroupKind
@@ -56,7 +58,7 @@ type site struct {
 
 func (w way) site() site { return site{w.place, w.kind} }
 
-// line is the objects of one namespace at one place.
+// line is the objects of a kind in a namespace at a place.
 type line struct {
 	way
 
@@ -75,16 +77,17 @@ type line struct {
 // turn is the right of an object to call its place.
 type turn struct {
 	line *line
-	// taken says that a pass uses the turn. An object that was requeued for a turn has not taken the
-	// turn yet.
+	// taken says that a pass uses the turn. turns.serve gives a turn that is not taken until the requeued
+	// object calls turns.request.
 	taken bool
-	// due says that the turn is over at the end of the running pass, taken or not.
+	// due says that turns.end releases the turn after the running pass, even if the pass did not call
+	// turns.request.
 	due bool
-	// probe says that the circuit was open when the turn was given.
+	// probe says that the circuit was open when turns.give made the turn.
 	probe bool
 }
 
-// turns gives turns to the objects of one kind, or of all kinds ([Options.Pooled]). turns is safe for
+// turns gives turns to the objects of a kind, or of all kinds ([Options.Pooled]). turns is safe for
 // concurrent use. A line without turns, parked objects and failures is dropped, so that places which
 // tenants invent take no memory.
 type turns struct {
@@ -107,20 +110,20 @@ func newTurns(share int, wake func(object.ID)) *turns {
 	}
 }
 
-// outage is why a place is not called.
+// outage is the reason for which a place is not called.
 type outage struct {
 	why    string
 	within time.Duration // of which one object calls the place again
 }
 
-// outcome returns the Outcome of a pass that ends because a circuit is open.
+// outcome returns the reconcile.Outcome of a pass that ends because line.until has not passed.
 func (o outage) outcome(cloud string) reconcile.Outcome {
 	return reconcile.Retry(o.within, condition.ReasonTransientError, fmt.Errorf(
 		"%s fails or does not answer; one object asks again within %s; the last failure: %s",
 		cloud, o.within, o.why))
 }
 
-// begin is called when a pass of an object begins.
+// begin is called by reconciler.Reconcile before a pass.
 func (t *turns) begin(id object.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +132,8 @@ func (t *turns) begin(id object.ID) {
 	}
 }
 
-// end is called when a pass has ended. A turn that the pass did not take goes to another object.
+// end is called by reconciler.Reconcile after a pass. turns.serve gives a turn that the pass did not take
+// to another object.
 func (t *turns) end(id object.ID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -141,8 +145,8 @@ func (t *turns) end(id object.ID) {
 	t.serve()
 }
 
-// request reports whether an object has a turn now. Otherwise the object is requeued when it has a
-// turn. If the circuit is open, request returns why.
+// request reports whether an object has a turn now. Without a turn, the object is parked, and turns.serve
+// requeues the object later. If the circuit is open, request returns the outage.
 func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -177,13 +181,13 @@ func (l *line) park(id object.ID) {
 	l.waits.Insert(id)
 }
 
-// verdict says whether the place of a pass answered, or how it failed.
+// verdict says whether the place of a pass answered, or how the place failed.
 type verdict struct {
 	answered bool
 	failure  *Error // nil if the place did not fail
 }
 
-// leave ends a turn.
+// leave ends a turn, and counts the verdict of the pass.
 func (t *turns) leave(id object.ID, place string, v verdict) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -201,7 +205,8 @@ func (t *turns) leave(id object.ID, place string, v verdict) {
 	t.serve()
 }
 
-// failed counts a failure of a place, and opens the circuit after too many.
+// failed counts a failure of a place. After tolerated failures, or a Retry-After longer than patience,
+// failed opens the circuit.
 func (t *turns) failed(l *line, one *turn, failure *Error) {
 	wasOpen := !l.until.IsZero()
 	if wasOpen && !one.probe {
@@ -231,7 +236,8 @@ func (t *turns) failed(l *line, one *turn, failure *Error) {
 	}
 }
 
-// line returns the line of a way. A new line drops, now and then, lines that are not in use.
+// line returns the line of a way. If the map turns.lines has grown, line drops the lines that are not in
+// use.
 func (t *turns) line(w way) *line {
 	if l := t.lines[w]; l != nil {
 		return l
@@ -250,7 +256,8 @@ func (t *turns) line(w way) *line {
 	return l
 }
 
-// fits reports whether a line may have one more turn.
+// fits reports whether a line may have another turn: turns.share for the line, sharedBy*share for
+// line.site and for the namespace.
 func (t *turns) fits(l *line) bool {
 	if !l.until.IsZero() && (l.held > 0 || time.Now().Before(l.until)) {
 		return false
@@ -290,7 +297,8 @@ func less[K comparable](counts map[K]int, key K) {
 	}
 }
 
-// serve gives turns to parked objects, to one of each line in turn, as long as there are any.
+// serve gives turns to parked objects. Each round gives at most one turn to each line of turns.order, and
+// serve ends when no line fits.
 func (t *turns) serve() {
 	for again := true; again; {
 		again = false

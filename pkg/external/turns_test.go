@@ -9,7 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// queue is what turns wake.
+// queue has the objects that turns.wake requeued.
 type queue struct {
 	*turns
 
@@ -28,14 +28,15 @@ func in(namespace string, i int) object.ID {
 	return object.ID{Kind: "Network", Namespace: namespace, Name: fmt.Sprint("net-", i)}
 }
 
-// count returns how many objects were woken. It takes the mutex under which timers wake.
+// count returns the number of requeued objects. count locks turns.mu, because timers requeue objects under
+// turns.mu.
 func (q *queue) count() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.woken)
 }
 
-// takes begins passes of n objects, and returns how many have a turn.
+// takes begins passes over n objects, and returns the number of objects with a turn.
 func (q *queue) takes(namespace, place string, n int) (granted int) {
 	for i := range n {
 		q.begin(in(namespace, i))
@@ -46,7 +47,7 @@ func (q *queue) takes(namespace, place string, n int) (granted int) {
 	return granted
 }
 
-// fail ends a pass that found its place failing.
+// fail ends a pass whose place failed (Error.Outage).
 func (q *queue) fail(id object.ID, place string, after time.Duration) {
 	q.leave(id, place, verdict{failure: &Error{Message: "no answer", After: after, Outage: true}})
 	q.end(id)
@@ -58,7 +59,7 @@ func (q *queue) answer(id object.ID, place string) {
 	q.end(id)
 }
 
-// wakeOne begins the pass of one woken object, and reports whether it has a turn.
+// wakeOne begins the pass of a requeued object, and reports whether the object has a turn.
 func (q *queue) wakeOne(place string) (id object.ID, ok bool) {
 	q.t.Helper()
 	if q.count() == 0 {
@@ -70,7 +71,8 @@ func (q *queue) wakeOne(place string) (id object.ID, ok bool) {
 	return id, ok
 }
 
-// TestHangingPlace: what hangs, whether at one place or at many, leaves turns to others.
+// TestHangingPlace: objects at hanging places leave turns to other objects, whether a single place hangs
+// or many.
 func TestHangingPlace(t *testing.T) {
 	const share = 8
 	q := newQueue(t, share)
@@ -89,7 +91,7 @@ func TestHangingPlace(t *testing.T) {
 	}
 }
 
-// TestFlood: two namespaces at one place have turns by turns.
+// TestFlood: two namespaces at a place get turns alternately.
 func TestFlood(t *testing.T) {
 	q := newQueue(t, 2)
 	q.takes("a", "place", 40)
@@ -111,8 +113,8 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestCircuit: a place that fails is asked by one object at a time, less and less often, and
-// by all as soon as it answers.
+// TestCircuit: a failing place is called by a single object at a time, less and less often. After the
+// first answer all objects call the place.
 func TestCircuit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t, 8)
@@ -165,8 +167,8 @@ func TestCircuit(t *testing.T) {
 	})
 }
 
-// TestAskedToWait: a place that asks for an hour is asked by nobody for a while, and by one
-// object after five minutes.
+// TestAskedToWait: after a Retry-After of an hour no object calls the place, until a single object calls
+// the place after longestAsked.
 func TestAskedToWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t, 8)
@@ -198,7 +200,8 @@ func TestAskedToWait(t *testing.T) {
 	})
 }
 
-// TestUnusedTurn: an object that is woken and does not call gives its turn to the next.
+// TestUnusedTurn: the turn of a requeued object that does not call turns.request is given to the next
+// object.
 func TestUnusedTurn(t *testing.T) {
 	q := newQueue(t, 1)
 	q.takes("a", "place", 3)
@@ -211,7 +214,7 @@ func TestUnusedTurn(t *testing.T) {
 	}
 }
 
-// TestInventedPlaces: lines of places that nobody calls any more are dropped.
+// TestInventedPlaces: turns.line drops the lines of places that no object calls any more.
 func TestInventedPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(t, 8)

@@ -17,14 +17,14 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// Unstructured is an Object of a kind without a Go type, such as one whose definition is made at run
-// time. One function can return the [Kind] of each such kind, with a [Kind.New] that calls
-// NewUnstructured.
+// Unstructured is an [Object] of a kind without a Go type, for example because the definition of the kind
+// is installed at run time. A single function can return the [Kind] of each such definition, with a
+// [Kind.New] that calls [NewUnstructured].
 //
-// The embedded object has the content. GetExternalSpec reads the fields of ExternalSpec in spec.
-// GetExternalStatus returns Go fields that the engine changes: MarshalJSON writes them into status,
-// where the other fields are those of the embedded object. A pack whose kinds have another shape
-// embeds Unstructured, and writes its own GetExternalSpec or GetImport, Adapt and DeepCopyObject.
+// The embedded object has the content. GetExternalSpec returns the fields of ExternalSpec in spec.
+// GetExternalStatus returns Go fields that the [Engine] changes. MarshalJSON writes these fields into
+// status, and takes the other fields of status from the embedded object. A pack whose kinds have another
+// shape embeds Unstructured, and implements GetExternalSpec or GetImport, Adapt and DeepCopyObject.
 type Unstructured struct {
 	unstructured.Unstructured
 
@@ -51,8 +51,8 @@ func (u *Unstructured) Adapt(obj *unstructured.Unstructured) (client.Object, err
 	return adapted, adapted.read()
 }
 
-// read reads the Go fields from the content, and drops the fields of ExternalStatus there: a cache would have each
-// condition twice.
+// read reads Unstructured.Spec and Unstructured.Status from the content, and removes the fields of
+// ExternalStatus from the content: a cache would otherwise hold each condition twice.
 func (u *Unstructured) read() error {
 	u.Spec, u.Status = sharedv1alpha1.ExternalSpec{}, sharedv1alpha1.ExternalStatus{}
 	for field, into := range map[string]any{"spec": &u.Spec, "status": &u.Status} {
@@ -79,8 +79,8 @@ func (u *Unstructured) read() error {
 	return nil
 }
 
-// ShareNames has the names of fields share memory with those of other objects. Cached objects have most names in
-// common.
+// ShareNames makes the names of fields share memory between objects (object.Share). Cached objects have
+// most names in common.
 func (u *Unstructured) ShareNames() { shareNames(u.Object) }
 
 func shareNames(value any) {
@@ -114,7 +114,7 @@ func (u *Unstructured) GetImport() (id string, asked bool) {
 	return "", false
 }
 
-// statusFields are the names of the fields of ExternalStatus.
+// statusFields are the JSON names of the fields of ExternalStatus.
 var statusFields = jsonNames(reflect.TypeFor[sharedv1alpha1.ExternalStatus]())
 
 func jsonNames(of reflect.Type) (names []string) {

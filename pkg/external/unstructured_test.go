@@ -47,10 +47,11 @@ spec:
 ---
 `
 
-// toys are the kinds of the test. No Go type, and no scheme, knows them.
+// toyGroup is the group and version of the test's kinds. The kinds have no Go type, and are in no scheme.
 var toyGroup = schema.GroupVersion{Group: "toys.example.org", Version: "v1"}
 
-// TestUnstructuredCompares: a pass that changed nothing compares two equal objects.
+// TestUnstructuredCompares: equality.Semantic.DeepEqual accepts an [Unstructured] and its copy, so that a
+// pass without changes writes no status.
 func TestUnstructuredCompares(t *testing.T) {
 	u := NewUnstructured(toyGroup.WithKind("Wagon"))
 	if !equality.Semantic.DeepEqual(u, u.DeepCopyObject()) {
@@ -58,7 +59,7 @@ func TestUnstructuredCompares(t *testing.T) {
 	}
 }
 
-// toyKind returns the Kind of a kind without a Go type. A Wagon names its Engine in spec.engineRef.
+// toyKind returns the [Kind] of a kind without a Go type. A Wagon names its Engine in spec.engineRef.
 func toyKind(name, address string) Kind[*Unstructured, string] {
 	gvk := toyGroup.WithKind(name)
 	k := Kind[*Unstructured, string]{
@@ -85,14 +86,14 @@ func toyKind(name, address string) Kind[*Unstructured, string] {
 	return k
 }
 
-// train is an operator of two kinds without Go types.
+// train is an operator with two kinds without Go types.
 type train struct {
 	t     *testing.T
 	c     client.Client
 	ns    string
 	cloud *toyCloud
 	url   string
-	// health is what the watches of the present operator report.
+	// health has the reports of the running operator's watches.
 	health *watch.Health
 }
 
@@ -147,7 +148,7 @@ func (w *train) get(kind, name string) (*Unstructured, error) {
 	return u, w.c.Get(w.t.Context(), client.ObjectKey{Namespace: w.ns, Name: name}, u)
 }
 
-// available waits until an object is available.
+// available waits until an object has Available=True.
 func (w *train) available(kind, name string) *Unstructured {
 	w.t.Helper()
 	var last *Unstructured
@@ -197,8 +198,8 @@ func (w *train) gone(kind, name string) {
 	})
 }
 
-// TestUnstructured: kinds without Go types wait for their references, guard them, have resources,
-// and are deleted in order, also after a restart. An object whose status can't be read stops no
+// TestUnstructured: objects of kinds without Go types wait for their references, guard their targets, have
+// resources, and are deleted in order, also after a restart. An object with an unreadable status stops no
 // other object.
 func TestUnstructured(t *testing.T) {
 	w := newTrain(t)
@@ -260,7 +261,7 @@ func TestUnstructured(t *testing.T) {
 	})
 }
 
-// TestShareNames: two objects have the names of their fields in memory once.
+// TestShareNames: the names of the fields of two objects share memory.
 func TestShareNames(t *testing.T) {
 	var addresses [2]*byte
 	for i := range addresses {
@@ -279,8 +280,8 @@ func TestShareNames(t *testing.T) {
 	}
 }
 
-// TestUnstructuredContent: an object that is read and written keeps each field, and a field of the
-// status that the engine drops is dropped.
+// TestUnstructuredContent: an object keeps each field when it is read and written. A field of status that
+// the engine removes is removed from the JSON.
 func TestUnstructuredContent(t *testing.T) {
 	content := map[string]any{
 		"apiVersion": "toys.example.org/v1", "kind": "Wagon", "metadata": map[string]any{"name": "w"},
