@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -57,6 +58,7 @@ func TestFewerPacks(t *testing.T) {
 	stop(t, told)
 
 	one := operator.Start(t, packs("usage"))
+	asksForSecrets(t)
 	for _, object := range testenv.Apply(t, connector+"---"+network, testenv.In(namespace)) {
 		writeStatus(t, object)
 		if err := operator.Client(t).Delete(t.Context(), object); err != nil {
@@ -70,6 +72,23 @@ func TestFewerPacks(t *testing.T) {
 	stop(t, one)
 	keepsProtection(t)
 	uninstall(t)
+}
+
+// asksForSecrets writes an object as a user who may not use the Secret that the object names. Without the policy that
+// refuses this, the pack would send the content of the Secret to a cloud of the user as soon as the pack runs again.
+func asksForSecrets(t *testing.T) {
+	t.Helper()
+	w := testenv.NewWorld(t, operator.Client(t))
+	poor := w.User("poor", right("create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}))
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(network), obj); err != nil {
+		t.Fatal(err)
+	}
+	obj.SetNamespace(w.NS)
+	if err := poor.Create(t.Context(), obj, client.DryRunAll); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "spec.cloudCredentialsRef.secretName") {
+		t.Errorf("an object that names a Secret of others was answered with %v, want a refusal", err)
+	}
 }
 
 // writeStatus writes a status as another operator of the same API would. Kinship's policies let only Kinship do that.
