@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,13 +59,13 @@ func TestFewerPacks(t *testing.T) {
 	stop(t, told)
 
 	one := operator.Start(t, packs("usage"))
-	asksForSecrets(t)
 	for _, object := range testenv.Apply(t, connector+"---"+network, testenv.In(namespace)) {
 		writeStatus(t, object)
 		if err := operator.Client(t).Delete(t.Context(), object); err != nil {
 			t.Errorf("delete %s: %v", object.GetKind(), err)
 		}
 	}
+	asksForSecrets(t)
 	if !strings.Contains(one.Log(), "Removed the guards of a pack that no operator runs") {
 		t.Error("the log does not say that guards were removed")
 	}
@@ -78,7 +79,11 @@ func TestFewerPacks(t *testing.T) {
 // refuses this, the pack would send the content of the Secret to a cloud of the user as soon as the pack runs again.
 func asksForSecrets(t *testing.T) {
 	t.Helper()
+	const name = "kinship-openstack-secrets"
 	w := testenv.NewWorld(t, operator.Client(t))
+	w.Exists( // The API server would follow a removed policy with a delay.
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", name)},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta("", name)})
 	poor := w.User("poor", right("create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}))
 	obj := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal([]byte(network), obj); err != nil {
