@@ -38,9 +38,10 @@ func idlePacks(ctx context.Context, o Options, c client.Client, names []string) 
 }
 
 // retireIdle removes the guards of packs that are installed, that this installation does not have, and that no
-// other operator runs: nobody would answer their webhooks. A pack with locks, such as usage, keeps its guards while
-// objects of the pack exist, because protection must not end by an option that somebody forgot. Objects, rights and
-// finalizers of the packs stay: to remove a finalizer would leave resources of a cloud behind.
+// other operator runs: nobody would answer their webhooks. Those of lastingGuards stay. A pack with locks, such as
+// usage, keeps its guards while objects of the pack exist, because protection must not end by an option that somebody
+// forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a cloud
+// behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	idle, err := idlePacks(ctx, o, c, beside)
 	if err != nil {
@@ -129,9 +130,16 @@ func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	return "", nil
 }
 
-// idleGuards returns the guards of a pack that are installed, of any enforcement. The policy that keeps the
-// pack's own account from changing Secrets is left out: the account is still there, and the policy refuses
-// nobody else. The account of the process may list guards, and not read the webhook configurations of other packs.
+// lastingGuards returns the names of policies of a pack that no operator has to answer, and that go with the pack
+// alone: without them the pack would later believe what nobody has judged. They are the policy that keeps the pack's
+// own account from changing Secrets, the policy that asks whether an author may use the Secrets that an object names,
+// and the policy that lets only the operator record what is created. They refuse nothing that an author may do.
+func lastingGuards(packName string) []string {
+	return []string{keepSecretsOf(packName), AccountOf(packName) + "-secrets", AccountOf(packName) + "-intents"}
+}
+
+// idleGuards returns the guards of a pack that are installed, of any enforcement, without lastingGuards. The account
+// of the process may list guards, and not read the webhook configurations of other packs.
 func idleGuards(
 	ctx context.Context, c client.Client, o Options, p pack.Pack,
 ) ([]*unstructured.Unstructured, error) {
@@ -140,7 +148,7 @@ func idleGuards(
 		return nil, err
 	}
 	templates, _ := split(all)
-	names := map[schema.GroupVersionKind][]string{}
+	names, lasting := map[schema.GroupVersionKind][]string{}, lastingGuards(p.Name)
 	var kinds []schema.GroupVersionKind
 	for _, obj := range templates {
 		gvk, err := apiutil.GVKForObject(obj, c.Scheme())
@@ -150,7 +158,7 @@ func idleGuards(
 		if names[gvk] == nil {
 			kinds = append(kinds, gvk)
 		}
-		if obj.GetName() != keepSecretsOf(p.Name) {
+		if !slices.Contains(lasting, obj.GetName()) {
 			names[gvk] = append(names[gvk], obj.GetName())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
@@ -148,6 +149,10 @@ func (o Options) check() error {
 			errs = append(errs, fmt.Errorf("serve profiles, which anybody may read: %w", err))
 		}
 	}
+	if o.TraceEndpoint != "" {
+		_, err := traceEndpoint(o)
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
 }
 
@@ -158,6 +163,12 @@ func checkClouds(o Options) error {
 	default:
 		return fmt.Errorf("openstack conditions are %q: they can be %s or %s",
 			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	}
+	switch o.Azure.Credential {
+	case "", azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential:
+	default:
+		return fmt.Errorf("azure credential is %q: it can be %s, %s or %s", o.Azure.Credential,
+			azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential)
 	}
 	switch o.Azure.Submission {
 	case "", azure.ByPut, azure.ByDeployment:

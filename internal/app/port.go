@@ -68,13 +68,16 @@ func (o Options) installedPort(ctx context.Context) (int, error) {
 }
 
 // checkAddresses checks that the operator can listen at its addresses, before an installation has the API server
-// call them. The error names every address that is taken.
+// call them, and that it can read the certificate of the metrics. The error names every address that is taken.
 func (o Options) checkAddresses() error {
 	var errs []error
 	if o.Enforcement == pack.ByWebhook {
 		if err := freeport.Check(o.WebhookHost, o.WebhookPort); err != nil {
 			errs = append(errs, fmt.Errorf("listen for webhooks: %w", err))
 		}
+	}
+	if _, err := o.metrics(); err != nil {
+		errs = append(errs, err)
 	}
 	metrics := o.MetricsAddress
 	if metrics == "" {

@@ -44,9 +44,9 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	}
 	var options []otlptracehttp.Option
 	if o.TraceEndpoint != "" {
-		endpoint, err := url.Parse(o.TraceEndpoint)
-		if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
-			return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
+		endpoint, err := traceEndpoint(o)
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint.JoinPath(tracesPath).String()))
 	}
@@ -63,6 +63,15 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	otel.SetErrorHandler(&traceErrors{log: o.Log.WithName("traces")})
 	o.Log.Info("Sending traces", "to", hostOf(named))
 	return &tracing{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))}, nil
+}
+
+// traceEndpoint parses Options.TraceEndpoint.
+func traceEndpoint(o Options) (*url.URL, error) {
+	endpoint, err := url.Parse(o.TraceEndpoint)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
+	}
+	return endpoint, nil
 }
 
 // hostOf returns the host of a URL, without credentials and path.

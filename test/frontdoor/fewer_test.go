@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -63,6 +65,7 @@ func TestFewerPacks(t *testing.T) {
 			t.Errorf("delete %s: %v", object.GetKind(), err)
 		}
 	}
+	asksForSecrets(t)
 	if !strings.Contains(one.Log(), "Removed the guards of a pack that no operator runs") {
 		t.Error("the log does not say that guards were removed")
 	}
@@ -70,6 +73,27 @@ func TestFewerPacks(t *testing.T) {
 	stop(t, one)
 	keepsProtection(t)
 	uninstall(t)
+}
+
+// asksForSecrets writes an object as a user who may not use the Secret that the object names. Without the policy that
+// refuses this, the pack would send the content of the Secret to a cloud of the user as soon as the pack runs again.
+func asksForSecrets(t *testing.T) {
+	t.Helper()
+	const name = "kinship-openstack-secrets"
+	w := testenv.NewWorld(t, operator.Client(t))
+	w.Exists( // The API server would follow a removed policy with a delay.
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", name)},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta("", name)})
+	poor := w.User("poor", right("create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}))
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(network), obj); err != nil {
+		t.Fatal(err)
+	}
+	obj.SetNamespace(w.NS)
+	if err := poor.Create(t.Context(), obj, client.DryRunAll); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "spec.cloudCredentialsRef.secretName") {
+		t.Errorf("an object that names a Secret of others was answered with %v, want a refusal", err)
+	}
 }
 
 // writeStatus writes a status as another operator of the same API would. Kinship's policies let only Kinship do that.
