@@ -69,7 +69,7 @@ type doctor struct {
 	// chosen are the packs to examine, with the settings of the operator.
 	chosen []pack.Pack
 	leases leases
-	// idle are packs that are installed, and that none of the operators runs.
+	// idle are packs that are installed, and that none of the operators runs, or that the last installation left out.
 	idle []string
 	// skew says that the installation is of another release than this program: their definitions and guards
 	// may differ for a good reason.
@@ -140,6 +140,10 @@ func (d *doctor) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	left, err := leftOutPacks(ctx, d.client, there)
+	if err != nil {
+		return err
+	}
 	named, run := d.options.Packs, []string(nil)
 	for _, s := range all.settings() {
 		d.options = s.apply(d.options)
@@ -149,12 +153,14 @@ func (d *doctor) discover(ctx context.Context) error {
 	case len(named) > 0:
 		d.options.Packs = named
 	case slices.ContainsFunc(all.states, func(s OperatorState) bool { return s.Settings == nil }) || len(all.states) == 0:
-		d.options.Packs = slices.Concat(run, there)
+		d.options.Packs = slices.DeleteFunc(slices.Concat(run, there), func(name string) bool {
+			return slices.Contains(left, name) && !all.runs(name)
+		})
 	default:
 		d.options.Packs = run
 	}
 	for _, name := range there {
-		if len(all.states) > 0 && !all.runs(name) {
+		if (len(all.states) > 0 || slices.Contains(left, name)) && !all.runs(name) {
 			d.idle = append(d.idle, name)
 		}
 	}

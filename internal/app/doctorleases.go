@@ -109,17 +109,21 @@ func (l leases) elects() bool {
 
 // checkOperator checks that an operator runs and leads, and that its release fits to the definitions.
 func (d *doctor) checkOperator(ctx context.Context) (int, []Finding, error) {
+	idle, err := d.checkIdlePacks(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
 	if len(d.leases.states) == 0 {
 		last := "no operator runs"
 		if d.leases.leader != nil && !renewed(d.leases.leader).IsZero() {
 			last += fmt.Sprintf(": Lease %s was last renewed %s ago", leaseName,
 				d.now.Sub(renewed(d.leases.leader)).Round(time.Second))
 		}
-		return 1, []Finding{{
+		return 1, append(idle, Finding{
 			Object: lease(leaseName), Field: "spec.renewTime", Reason: "NoOperator", Message: last,
 			Action: "start the operator (kubectl -n " + Namespace + " get pods, or kinship operator), or remove the " +
 				"installation with kinship uninstall: without an operator, webhooks refuse",
-		}}, nil
+		}), nil
 	}
 	var findings []Finding
 	if l := d.leases.leader; l != nil && !holdsAt(l, d.now) && d.leases.elects() {
@@ -129,10 +133,6 @@ func (d *doctor) checkOperator(ctx context.Context) (int, []Finding, error) {
 				len(d.leases.states), d.now.Sub(renewed(l)).Round(time.Second)),
 			Action: "read the operators' logs: an operator that can't renew the Lease ends",
 		})
-	}
-	idle, err := d.checkIdlePacks(ctx)
-	if err != nil {
-		return 0, nil, err
 	}
 	findings = append(findings, idle...)
 	skewed, err := d.checkVersions(ctx)

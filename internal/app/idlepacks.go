@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,9 +39,45 @@ func idlePacks(ctx context.Context, o Options, c client.Client, names []string) 
 	return idle, nil
 }
 
-// retireIdle removes the guards of packs that are installed, that this installation does not have, and that no
-// other operator runs: nobody would answer their webhooks. Those of lastingGuards stay. A pack with locks, such as
-// usage, keeps its guards while objects of the pack exist, because protection must not end by an option that somebody
+// leftOut is an annotation of the ServiceAccount of a pack: the last installation left the pack out. The next
+// installation with the pack removes the annotation. Users have no rights in the operator's namespace.
+const leftOut = "kinship.dev/left-out"
+
+// markLeftOut records that an installation leaves out a pack, whose account stays.
+func markLeftOut(ctx context.Context, c client.Client, name string) error {
+	own := accountObject(AccountOf(name))
+	live, err := read(ctx, c, own)
+	if err != nil || live == nil {
+		return err // Earlier releases had no account of their own.
+	}
+	own.SetAnnotations(map[string]string{leftOut: "true"})
+	label(own)
+	return apply(ctx, c, own)
+}
+
+// leftOutPacks returns which of the packs the last installation left out.
+func leftOutPacks(ctx context.Context, c client.Client, names []string) (all []string, err error) {
+	for _, name := range names {
+		live, err := read(ctx, c, accountObject(AccountOf(name)))
+		if err != nil {
+			return nil, err
+		}
+		if live != nil && live.GetAnnotations()[leftOut] != "" {
+			all = append(all, name)
+		}
+	}
+	return all, nil
+}
+
+// accountObject returns a ServiceAccount as an installation applies it, without labels.
+func accountObject(name string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+}
+
+// retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
+// as left out. retireIdle removes their guards: nobody would answer their webhooks. Those of lastingGuards stay. A
+// pack with locks, such as usage, keeps its guards while objects of the pack exist, because protection must not end by
+// an option that somebody
 // forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a cloud
 // behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
@@ -51,6 +89,9 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	for _, p := range idle {
 		guards, err := idleGuards(ctx, c, o, p)
 		if err != nil {
+			return err
+		}
+		if err := markLeftOut(ctx, c, p.Name); err != nil {
 			return err
 		}
 		kept, err := keptBy(ctx, c, p)

@@ -268,14 +268,11 @@ func definition(name string) (client.Object, error) {
 // off has none. With namespaces, the ClusterRole has the rights to objects without a namespace,
 // and a Role of the same name in each namespace has the other rights.
 func account(chosen []pack.Pack, namespaces []string) []client.Object {
-	serviceAccount := func(name string) client.Object {
-		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
-	}
 	subjects := func(name string) []rbacv1.Subject {
 		return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: name}}
 	}
 	objects := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, serviceAccount(Account),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, accountObject(Account),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules(namespaces)},
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subjects(Account),
@@ -309,7 +306,7 @@ func account(chosen []pack.Pack, namespaces []string) []client.Object {
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
 	})
 	for _, p := range chosen {
-		objects = append(objects, serviceAccount(AccountOf(p.Name)))
+		objects = append(objects, accountObject(AccountOf(p.Name)))
 		role(AccountOf(p.Name), p.Rules(), namespaces...)
 		objects = append(objects, kindRole(p, subjects(AccountOf(p.Name)), namespaces)...)
 	}

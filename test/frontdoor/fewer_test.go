@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -71,6 +73,7 @@ func TestFewerPacks(t *testing.T) {
 	}
 	healthy(t)
 	stop(t, one)
+	examinedWithoutOperator(t, "usage", false)
 	keepsProtection(t)
 	uninstall(t)
 }
@@ -129,10 +132,33 @@ func keepsProtection(t *testing.T) {
 		t.Error("the log does not say why the guards of the pack usage stay")
 	}
 	stop(t, other)
+	examinedWithoutOperator(t, "iot", true)
 	again := operator.Start(t, packs("usage"))
 	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), usage)) })
 	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), precious)) })
 	stop(t, again)
+	examinedWithoutOperator(t, "usage", false)
+}
+
+// examinedWithoutOperator expects that doctor examines the pack of the last installation alone. Of other packs, doctor
+// reports nothing but guards that stay.
+func examinedWithoutOperator(t *testing.T, pack string, guarded bool) {
+	t.Helper()
+	report, err := app.Examine(t.Context(), unexamined(t), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{pack}, report.Packs); diff != "" {
+		t.Errorf("examined packs (-want +got):\n%s", diff)
+	}
+	found := besides(t, examine(t, unexamined(t), time.Now()))
+	stays := func(finding string) bool { return strings.HasPrefix(finding, "PackNotRun ") }
+	if slices.ContainsFunc(found, stays) != guarded {
+		t.Errorf("want guards that stay: %t, got %q", guarded, found)
+	}
+	if found = slices.DeleteFunc(found, stays); len(found) > 0 {
+		t.Errorf("findings without an operator: %q", found)
+	}
 }
 
 func packs(names ...string) func(*app.Options) { return func(o *app.Options) { o.Packs = names } }
