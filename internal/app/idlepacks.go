@@ -77,9 +77,8 @@ func accountObject(name string) *corev1.ServiceAccount {
 // retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
 // as left out. retireIdle removes their guards: nobody would answer their webhooks. Those of lastingGuards stay. A
 // pack with locks, such as usage, keeps its guards while objects of the pack exist, because protection must not end by
-// an option that somebody
-// forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a cloud
-// behind.
+// an option that somebody forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave
+// resources of a cloud behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	idle, err := idlePacks(ctx, o, c, beside)
 	if err != nil {
