@@ -18,7 +18,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// idlePacks returns the packs that are not chosen and that no other operator runs, of those named.
+// idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
+// runs.
 func idlePacks(ctx context.Context, o Options, c client.Client, names []string) ([]pack.Pack, error) {
 	running, err := readLeases(ctx, c, time.Now())
 	if err != nil {
@@ -37,10 +38,10 @@ func idlePacks(ctx context.Context, o Options, c client.Client, names []string) 
 	return idle, nil
 }
 
-// retireIdle removes the guards of packs that are installed, that this installation does not have, and that no
-// other operator runs: nobody would answer their webhooks. A pack with locks, such as usage, keeps its guards while
-// objects of the pack exist, because protection must not end by an option that somebody forgot. Objects, rights and
-// finalizers of the packs stay: to remove a finalizer would leave resources of a cloud behind.
+// retireIdle removes the guards of idlePacks, because no operator would answer their webhooks. A
+// pack with pack.Locks, such as usage, keeps its guards while objects of the pack exist: a
+// forgotten --packs must not end protection. retireIdle keeps the objects, rights and finalizers of
+// the packs: without its finalizer, a deleted object would leave resources in a cloud behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	idle, err := idlePacks(ctx, o, c, beside)
 	if err != nil {
@@ -74,8 +75,8 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	return nil
 }
 
-// tellIdle tells of packs whose guards are installed, and that no operator runs. Without --install an operator has no
-// right to remove the guards.
+// tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
+// no right to delete a guard.
 func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	idle, err := idlePacks(ctx, o, c, PackNames())
 	if err != nil {
@@ -94,7 +95,7 @@ func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	return nil
 }
 
-// keptBy returns a kind of a pack with locks that has objects, or an empty text.
+// keptBy returns a kind of a pack with pack.Locks of which an object exists, or "".
 func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	if len(p.Locks) == 0 {
 		return "", nil
@@ -129,9 +130,10 @@ func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	return "", nil
 }
 
-// idleGuards returns the guards of a pack that are installed, of any enforcement. The policy that keeps the
-// pack's own account from changing Secrets is left out: the account is still there, and the policy refuses
-// nobody else. The account of the process may list guards, and not read the webhook configurations of other packs.
+// idleGuards returns the installed guards of a pack, of any Enforcement, except the policy
+// keepSecretsOf(pack): the pack's ServiceAccount still exists, and the policy refuses no other
+// user. [Account] may list guards, but may not get the webhook configurations of other packs, so
+// idleGuards lists.
 func idleGuards(
 	ctx context.Context, c client.Client, o Options, p pack.Pack,
 ) ([]*unstructured.Unstructured, error) {
