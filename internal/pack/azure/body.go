@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// body returns the body of the resource that the spec wants.
+// body returns the body of the resource that the spec requests.
 func (k *kind) body(s setting) (map[string]any, error) {
 	parent, err := k.parentOf(s)
 	if err != nil {
@@ -37,8 +37,8 @@ func (k *kind) body(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// toSend returns the body that the operator sends. A body that was imported exactly also has values that ARM
-// sets, and children, which are objects of their own.
+// toSend returns the body of a PUT. The body of an exact import also has values that ARM sets, and
+// children, which are objects of their own: toSend removes both.
 func (k *kind) toSend(s setting) (map[string]any, error) {
 	body, err := k.body(s)
 	if err != nil {
@@ -54,7 +54,7 @@ func (k *kind) toSend(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// setsName reports whether spec.raw has the name in the body.
+// setsName reports whether spec.raw has an entry for the name in the body.
 func setsName(spec map[string]any) bool {
 	raw, _ := spec[catalogue.RawField].([]any)
 	return slices.ContainsFunc(raw, func(entry any) bool {
@@ -63,7 +63,8 @@ func setsName(spec map[string]any) bool {
 	})
 }
 
-// parentOf returns the id of the owner; that of an existing resource follows from its own id.
+// parentOf returns the ARM id of the owner. For an existing resource, parentOf takes the parent
+// from status.id.
 func (k *kind) parentOf(s setting) (string, error) {
 	if known := s.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
@@ -91,8 +92,8 @@ func (k *kind) resolve(
 	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
 }
 
-// preserve adds the children in the body of a resource to the body of a PUT: without them, the PUT
-// would delete the children, which are objects of their own.
+// preserve adds the children in the body of a live resource to the body of a PUT: without the
+// children, the PUT would delete the children, which are objects of their own.
 func (k *kind) preserve(body, live map[string]any) {
 	for _, p := range k.definition.Preserved {
 		path := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")
@@ -100,7 +101,8 @@ func (k *kind) preserve(body, live map[string]any) {
 		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); !exists || set {
 			continue
 		}
-		// A body of which a parent of the path is no object has no place for children.
+		// SetNestedField fails if a parent of the path is no object. Such a body has no place for
+		// children.
 		_ = unstructured.SetNestedField(body, children, path...)
 	}
 }
@@ -130,10 +132,11 @@ func (k *kind) differs(in Input, r *resource) []string {
 	return c.paths
 }
 
-// comparison collects where a resource differs from a body. ARM adds fields, which are not compared.
+// comparison collects the paths at which a resource differs from a body. ARM adds fields, which
+// compare skips.
 type comparison struct {
-	// sent says that exactly this body was sent. Fields that the resource lacks then are such that ARM
-	// never returns, as passwords.
+	// sent says that exactly this body was sent in the last PUT. A field that the resource lacks
+	// after that is a field that ARM never returns, such as a password.
 	sent  bool
 	paths []string
 }
@@ -175,7 +178,7 @@ func (c *comparison) lacks(want, have any, path string) {
 	c.differ(path)
 }
 
-// compareLists compares items by their names, or else by their places.
+// compareLists compares the items of two lists by name or, for items without a name, by position.
 func (c *comparison) compareLists(want, have []any, path string) {
 	if len(want) != len(have) {
 		c.differ(path)
@@ -202,7 +205,7 @@ func nameIn(item any) (string, bool) {
 	return name, ok && name != ""
 }
 
-// valueOf returns the value of a key, which may be an ARM id in another case.
+// valueOf returns the value of a key. If the key is an ARM id, its case does not matter.
 func valueOf(m map[string]any, key string) any {
 	if value, ok := m[key]; ok || !isID(key) {
 		return value
@@ -230,8 +233,8 @@ func isEmpty(value any) bool {
 
 func isID(text string) bool { return strings.HasPrefix(strings.ToLower(text), "/subscriptions/") }
 
-// sameScalar compares as ARM does: ids in any case, names of resources and list items in any case, and
-// locations as "West Europe" and "westeurope".
+// sameScalar compares as ARM does: ARM ids, and names of resources and list items, without regard
+// to case, and locations such that "West Europe" equals "westeurope".
 func sameScalar(want, have any, path string) bool {
 	w, isText := want.(string)
 	h, ok := have.(string)
@@ -270,7 +273,7 @@ func digest(body map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sentOf returns the digest of the body that was sent last, or "".
+// sentOf returns status.sent, the digest of the last body that was sent, or "".
 func sentOf(obj *external.Unstructured) string {
 	sent, _, _ := unstructured.NestedString(obj.Object, "status", "sent")
 	return sent
