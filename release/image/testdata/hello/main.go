@@ -1,9 +1,9 @@
-// Command hello tells its version.
+// Command hello prints its version.
 package main
 
 import "fmt"
 
-// version is set by the linker.
+// The linker sets version by -X main.version.
 var version = "dev"
 
 func main() { fmt.Println("hello", version) }
