@@ -47,7 +47,7 @@ type guards struct {
 	other   map[object.ID]client.Object // the guards of an API server without MutatingAdmissionPolicy, which also count
 	changed chan struct{}
 	faults  atomic.Pointer[[]fault]
-	// protection reports the faults, and the webhooks that do not answer answering.
+	// protection reports the faults, and the webhooks that do not answer answering.call.
 	protection *protection
 	answering  *answering // nil without webhooks
 	failure    string     // the last error of look, which is logged once
@@ -341,7 +341,7 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 }
 
 // reopen calls doubt and opens reconcile.Gate. The API server applies a guard a moment after its
-// creation, so reopen first waits guardSettles after a pause.
+// creation, so after a closed Gate, reopen first waits guardSettles.
 func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 	if g.paused {
 		g.paused, g.settled = false, time.Now().Add(guardSettles)

@@ -158,7 +158,7 @@ func (m *packManager) awaitSync(ctx context.Context) error {
 }
 
 // settled reports whether packManager.cache has synced (or can't, by Health.Err), and guards.look
-// has succeeded. Objects that are written afterwards are not judged again because of the start.
+// has run. Objects that are written afterwards are not judged again because of the start.
 func (m *packManager) settled() bool {
 	return (m.synced.Load() || m.health.Err() != nil) && (m.guards == nil || m.guards.looked.Load())
 }

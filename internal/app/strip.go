@@ -84,7 +84,8 @@ func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 	return errors.Join(failed...)
 }
 
-// strip removes a pack.Trace as the first user that is not Forbidden to.
+// strip removes a pack.Trace as the first of stripper.clients for which the API server does not
+// answer Forbidden.
 func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	var err error
 	for _, c := range s.clients {
@@ -130,8 +131,8 @@ func (s stripper) stripAs(ctx context.Context, c metadata.Interface, t pack.Trac
 	return err
 }
 
-// impatience returns nil if stripper.patient, so that stripAs repeats the request, or else the
-// error.
+// impatience returns nil if stripper.patient is true, so that stripAs repeats the request, or else
+// the error.
 func (s stripper) impatience(err error) error {
 	if s.patient {
 		return nil

@@ -3,7 +3,7 @@ package main
 
 import "fmt"
 
-// The linker sets version by -X main.version.
+// version is set by the linker: -X main.version=V.
 var version = "dev"
 
 func main() { fmt.Println("hello", version) }
