@@ -27,7 +27,7 @@ const (
 // MetricsReader is the ClusterRole with the right to get /metrics.
 const MetricsReader = "kinship-metrics-reader"
 
-// metricsPath is the path of the metrics server in [MetricsReader].
+// metricsPath is the URL path that [MetricsReader] gives the right to get.
 const metricsPath = "/metrics"
 
 // metrics returns the options of the metrics server: HTTPS for callers with the right to get
