@@ -8,12 +8,12 @@
 // Parts:
 //
 //   - tree: measureTree creates a tree of depth 4, dependents first. The makespan lasts from
-//     the first Create until every object is Ready. The critical path is the median of 3 chains
+//     the first Create until every object is Ready. The critical path is the median of three chains
 //     of the depth of the tree, each built alone. The emulator requests pauses between polls by
 //     Retry-After as Azure does, unless --eager is set;
 //   - group: measureGroup deletes a ResourceGroup with many dependents. The time lasts from the
 //     end of the group in the cloud until the API server has deleted the last object;
-//   - memory: measureMemory reports the RSS of the operator with the kinds of 4 providers
+//   - memory: measureMemory reports the RSS of the operator with the kinds of four providers
 //     (committed), without and with objects, and the requests to the API server and to the
 //     cloud during --idle;
 //   - enable: measureEnable enables a kind while the operator runs. The reported time is the

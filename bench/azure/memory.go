@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 )
 
-// committed returns the kinds of api/azure: the kinds of 4 providers, such as Microsoft.Network, in
+// committed returns the kinds of api/azure: the kinds of four providers, such as Microsoft.Network, in
 // the versions of the packages in api/azure.
 func committed() (kinds []*catalogue.Kind, err error) {
 	all, err := catalogue.Embedded()

@@ -45,7 +45,7 @@ func (r *rig) track(ctx context.Context, kinds ...string) *tracker {
 
 // follow sends the changes of the objects of a kind to tracker.events. The API server ends a watch
 // after a change of the kind's CustomResourceDefinition, or under load: followOnce then lists the
-// objects again, because an object may have been deleted between 2 watches.
+// objects again, because an object may have been deleted between two watches.
 func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 	send := func(s sight) {
 		select {

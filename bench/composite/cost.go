@@ -21,7 +21,7 @@ type cost struct {
 // cpu returns the sum of cost.apiServer, cost.rest and cost.own.
 func (c cost) cpu() time.Duration { return c.apiServer + c.rest + c.own }
 
-// between returns the mean of 2 costs.
+// between returns the mean of two costs.
 func between(a, b cost) cost {
 	return cost{
 		took: (a.took + b.took) / 2, apiServer: (a.apiServer + b.apiServer) / 2,

@@ -17,10 +17,10 @@
 // tracker has seen the last deletion. The program prints:
 //
 //   - seconds for creation and deletion, and the critical path: the depth of the tree times the
-//     duration of 1 call without concurrent calls;
-//   - seconds of a plain client with 4 concurrent calls, for the same objects in a known order.
+//     duration of one call without concurrent calls;
+//   - seconds of a plain client with four concurrent calls, for the same objects in a known order.
 //     The plain client runs before and after, since caches warm up. Before the first
-//     measurement, operator and plain client have logged in and created 8 Networks at once:
+//     measurement, operator and plain client have logged in and created eight Networks at once:
 //     then each process of a real service has validated the token with Keystone;
 //   - calls per object, with the emulator, and writes of other clients, by
 //     apiserver_request_total.

@@ -26,7 +26,7 @@ type figures struct {
 	writes, removalWrites      gauge.Counts
 }
 
-// tree calls declare between 2 runs of the plain client.
+// tree calls declare between two runs of the plain client.
 func (r *rig) tree(ctx context.Context, latency time.Duration) (f figures, err error) {
 	r.setLatency(latency)
 	defer r.setLatency(0)

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// auditPolicy makes the API server write 1 line for each answered request. The level Metadata logs
+// auditPolicy makes the API server write one line for each answered request. The level Metadata logs
 // user and object, and no content.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -90,7 +90,7 @@ func auditSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// auditBetween counts the requests between 2 sizes of the audit log.
+// auditBetween counts the requests between two sizes of the audit log.
 func auditBetween(path string, from, to int64) (clients map[string]int, err error) {
 	if path == "" {
 		return nil, nil

@@ -49,7 +49,7 @@ func (f *blockedFigures) addTo(rep *report, usages, clients int) {
 	rep.add(blockedScenario, "first attempts, "+many+", each", usages, unitMS, f.fresh...)
 }
 
-// blockedOne measures refusals with 1 Usage, a new Usage in each run.
+// blockedOne measures refusals with one Usage, a new Usage in each run.
 func (r *rig) blockedOne(ctx context.Context) error {
 	var f blockedFigures
 	for run := range r.o.runs {

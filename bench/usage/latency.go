@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// quietTime is the pause between 2 samples, so that the work for a sample does not slow down the
+// quietTime is the pause between two samples, so that the work for a sample does not slow down the
 // next sample.
 const quietTime = 50 * time.Millisecond
 

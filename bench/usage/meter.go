@@ -80,7 +80,7 @@ type load struct {
 	PeakMB     float64 `json:"peakMB"`
 }
 
-// cost is the difference of 2 readings.
+// cost is the difference of two readings.
 type cost struct {
 	Scenario string `json:"scenario"`
 	// Usages is the number of Usages, Operations the number of operations of the generator.
@@ -102,7 +102,7 @@ type cost struct {
 
 const megabyte = 1e6
 
-// since returns the difference of 2 readings.
+// since returns the difference of two readings.
 func (m *meter) since(before, after reading) (cost, error) {
 	own := after.own.Minus(before.own)
 	others := after.server.Minus(before.server).Minus(own)

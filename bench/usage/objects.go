@@ -19,7 +19,7 @@ const (
 // runLabel is a label of all objects that a run of this program creates.
 const runLabel = "bench.kinship.dev/run"
 
-// pair is the name of a Usage, and the prefix of the names of its 2 objects: pair.of() and
+// pair is the name of a Usage, and the prefix of the names of its two objects: pair.of() and
 // pair.by().
 type pair string
 

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// probeInterval is the pause between 2 calls of rig.probe: no watch shows whether an object can be
+// probeInterval is the pause between two calls of rig.probe: no watch shows whether an object can be
 // deleted.
 const probeInterval = 3 * time.Millisecond
 

@@ -114,7 +114,7 @@ func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.
 	return nil
 }
 
-// observe starts 2 watches: of the objects' metadata, and of whole Usages with their conditions.
+// observe starts two watches: of the objects' metadata, and of whole Usages with their conditions.
 func (r *rig) observe(ctx context.Context) (err error) {
 	r.seenObjects, err = observe(ctx,
 		func(ctx context.Context) (string, error) {

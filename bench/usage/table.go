@@ -83,7 +83,7 @@ func (c cost) processes(name string, value func(load) float64) string {
 	return number(value(l))
 }
 
-// number formats about 3 digits: more digits would be noise.
+// number formats about three digits: more digits would be noise.
 func number(v float64) string {
 	switch a := math.Abs(v); {
 	case v == math.Trunc(v) && a < 1e6:

@@ -24,7 +24,7 @@ import (
 
 // answering.ask runs every askEvery, and askSoon after a change of a webhook configuration or after
 // a failure. The truster needs a moment to correct a changed configuration, so ask reports a
-// webhook only after 2 failures in a row.
+// webhook only after two failures in a row.
 const (
 	askEvery   = time.Minute
 	askSoon    = 2 * time.Second

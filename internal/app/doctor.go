@@ -216,7 +216,7 @@ func accounts(packs []string) []string {
 	return names
 }
 
-// checkInstallation checks that namespace kinship-system exists, and that at least 1 pack is
+// checkInstallation checks that namespace kinship-system exists, and that at least one pack is
 // installed.
 func (d *doctor) checkInstallation(ctx context.Context) (int, []Finding, error) {
 	namespace := object.ID{Kind: "Namespace", Name: Namespace}

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// eventLog is an EventRecorder that also writes each event as 1 line of the log: object, reason and
+// eventLog is an EventRecorder that also writes each event as one line of the log: object, reason and
 // message. A controller records an event per change and not per pass, so the log of a quiet cluster
 // is quiet.
 type eventLog struct {

@@ -158,7 +158,7 @@ func (g *guards) seen(c relation.Change) {
 	if c.Old == nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
 		return
 	}
-	// The watch may report a deletion and a creation as 1 Change with 2 different UIDs.
+	// The watch may report a deletion and a creation as one Change with two different UIDs.
 	if c.New != nil && c.New.UID == c.Old.UID {
 		if g.pending[c.New.ID] == "" {
 			g.pending[c.New.ID] = c.New.Version

@@ -16,7 +16,7 @@ import (
 )
 
 // Each running operator renews a Lease of its own, such as kinship-running-x7k2p. [Uninstall] finds
-// running operators by these Leases. The Lease of the leader election would show only 1 replica,
+// running operators by these Leases. The Lease of the leader election would show only one replica,
 // and only with --leader-elect.
 const (
 	presencePrefix = "kinship-running-"

@@ -264,7 +264,7 @@ func environment(ctx context.Context, o Options, config *rest.Config) (pack.Envi
 }
 
 // never is the CacheSyncTimeout of controllers. A CacheSyncTimeout that passes would end the whole
-// operator. With never, a missing right stops 1 controller, which starts when an administrator
+// operator. With never, a missing right stops one controller, which starts when an administrator
 // grants the right.
 const never = time.Duration(math.MaxInt64)
 

@@ -2,6 +2,5 @@
 // group, from the generated CustomResourceDefinitions, with every field of every kind by its path.
 //
 // The package does not use elastic/crd-ref-docs, which reads the Go types: elastic/crd-ref-docs
-// leaves out a type that 2 groups share, such as UsageSpec, and a version of a group with 2
-// versions.
+// leaves out a type that two groups share, such as UsageSpec, and one of two versions of a group.
 package reference

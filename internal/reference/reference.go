@@ -98,7 +98,7 @@ func (p *printer) kind(d definition) {
 	}
 }
 
-// version writes the table of versions with the same schema.
+// version writes the table of versions with the same OpenAPIV3Schema.
 func (p *printer) version(d definition, same []version) {
 	root := same[0].Schema.OpenAPIV3Schema
 	p.line("")

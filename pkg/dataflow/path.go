@@ -65,7 +65,7 @@ func Set(
 	return set, nil
 }
 
-// one returns the value at a path that leads to 1 field.
+// one returns the value at a path that leads to one field.
 func one(content map[string]any, text, field string) (value any, found bool, err error) {
 	path, err := relation.ParsePath(text)
 	if err != nil {

@@ -34,7 +34,7 @@ const takenRetry = time.Minute
 const byParent = "parent"
 
 // History records the specs of the objects of a kind. Set the fields and call [History.Open] before
-// any other method. A History is safe for concurrent use if no 2 goroutines work on the same
+// any other method. A History is safe for concurrent use if no two goroutines work on the same
 // object.
 type History struct {
 	// Store is the informer of the ControllerRevisions.

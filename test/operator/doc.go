@@ -23,7 +23,7 @@
 // after the end of any operator; the next operator updates its clientConfig.
 //
 // Tests that share an operator may run in parallel. Tests that start an operator MUST NOT run in
-// parallel, because a cluster has 1 operator, or several replicas: with --leader-elect, and only
+// parallel, because a cluster has one operator, or several replicas: with --leader-elect, and only
 // one replica with --install.
 //
 // Pass config/crd to testenv.CRDs, as above: the garbage collector discovers a

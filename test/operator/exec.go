@@ -53,7 +53,7 @@ type Process struct {
 
 // Exec runs the operator as a process until the end of the test, and returns when the operator is
 // ready. Exec appends args to the flags of `kinship operator`, and args override the flags; without
-// args the operator is 1 replica on a free port of 127.0.0.1. The process ends with the test
+// args the operator is one replica on a free port of 127.0.0.1. The process ends with the test
 // binary, even after a SIGKILL. If the test fails, Exec prints the log.
 func Exec(tb testing.TB, args ...string) *Process {
 	tb.Helper()

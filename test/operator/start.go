@@ -37,7 +37,7 @@ type Operator struct {
 }
 
 // Start installs and runs the operator in this process until the end of the test, and returns when
-// the operator is ready. The default app.Options are for 1 replica outside of the cluster, on a
+// the operator is ready. The default app.Options are for one replica outside of the cluster, on a
 // free port of 127.0.0.1; changes edit the app.Options. If the test fails, Start prints the log.
 func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	tb.Helper()
@@ -99,7 +99,7 @@ func (o *Operator) Stop() error {
 func (o *Operator) Log() string { return o.log.String() }
 
 // ownMetrics sets ctrlmetrics.Registry to a new registry for the next operator: outside of tests, a
-// process has 1 operator and 1 registry.
+// process has one operator and one registry.
 func ownMetrics() { ctrlmetrics.Registry = &registry{Registry: prometheus.NewRegistry()} }
 
 // Client returns a client.WithWatch with every right and the kinds of all packs in its scheme.

@@ -51,7 +51,7 @@ type Options struct {
 	// Submission is the way in which resources are sent. Empty means [ByPut].
 	Submission Submission
 	// Workers is the number of concurrent passes over objects of one kind in one namespace. All
-	// kinds together have 3 times as many. Zero means 16.
+	// kinds together have three times as many. Zero means 16.
 	Workers int
 	// Resync is the interval at which the operator compares resources with their specs. Zero means
 	// 10 minutes, negative never.

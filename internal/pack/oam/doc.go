@@ -23,7 +23,7 @@
 // both cases status.go writes the outcome as the condition Synced, and events.go records events
 // about changes.
 //
-// The other kinds have passes of 1 or 2 steps, which pass.go runs: component.go records revisions
+// The other kinds have passes of one or two steps, which pass.go runs: component.go records revisions
 // (package revision), workload.go creates the children of a ContainerizedWorkload, scaler.go sets
 // spec.replicas, and health.go sums up health. scaler.go and health.go find a workload with its
 // children by oam.Watched.
