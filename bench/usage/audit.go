@@ -37,7 +37,7 @@ type auditEvent struct {
 	} `json:"objectRef"`
 }
 
-// client returns the sender of a request: userAgent program and user.
+// client returns the sender of a request: the program in UserAgent, and the user.
 func (e auditEvent) client() string {
 	program, _, _ := strings.Cut(e.UserAgent, "/")
 	return program + " as " + e.User.Username

@@ -51,8 +51,7 @@ type guards struct {
 	protection *protection
 	answering  *answering // nil without webhooks
 	failure    string     // the last error of look, which is logged once
-	// unjudged is the error of the last doubt, by which objects written without a guard are still
-	// unjudged.
+	// unjudged is the error of the last doubt: objects written without a guard are still unjudged.
 	unjudged atomic.Pointer[error]
 	looked   atomic.Bool       // once, without a later look to wait for
 	unseen   map[string]string // guards that the operator has no right to read, with what to do
