@@ -23,20 +23,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// The operator calls its own webhooks every askEvery, and askSoon after a change of their configuration
-// or a failure. The truster needs a moment to correct a changed configuration, so only the second failure
-// in a row counts.
+// answering.ask runs every askEvery, and askSoon after a change of a webhook configuration or after
+// a failure. The truster needs a moment to correct a changed configuration, so ask reports a
+// webhook only after two failures in a row.
 const (
 	askEvery   = time.Minute
 	askSoon    = 2 * time.Second
 	askTimeout = 5 * time.Second
 )
 
-// answering calls the webhooks of a pack as their configurations have the API server call them, with the
-// same address, CAs and secret path. No request is sent to the API server.
+// answering calls the webhooks of a pack as the API server does: with the address, caBundle and
+// secret path of each webhook configuration. answering sends no request to the API server.
 type answering struct {
-	// address of this process's webhook server. A configuration with a Service is called here: the way
-	// from the API server to a Service is not known to a Pod.
+	// address is host and port of this process's webhook server. answering calls a
+	// clientConfig.service at address too, since a Pod does not know the API server's way to a
+	// Service.
 	address    string
 	protection *protection
 	failures   *failures
@@ -85,7 +86,7 @@ func (a *answering) follow(live map[object.ID]client.Object) {
 	}
 }
 
-// run calls the webhooks until the context ends.
+// run calls ask until the context ends.
 func (a *answering) run(ctx context.Context) error {
 	pause := askEvery
 	for {
@@ -101,7 +102,8 @@ func (a *answering) run(ctx context.Context) error {
 	}
 }
 
-// ask calls every webhook once, and returns the pause until the next call.
+// ask calls every webhook in configurations, reports silent webhooks to protection.setSilent, and
+// returns the pause until the next ask.
 func (a *answering) ask(ctx context.Context) time.Duration {
 	silent, pause := map[string]string{}, askEvery
 	for id, obj := range *a.configurations.Load() {
@@ -125,8 +127,8 @@ func (a *answering) ask(ctx context.Context) time.Duration {
 	return pause
 }
 
-// callAll returns why a webhook of a configuration does not answer, or answered only with failures since
-// the last call.
+// callAll returns why a webhook of a configuration does not answer. A handler that has answered
+// with a failure since the last callAll, such as a timed-out read, counts as not answering too.
 func (a *answering) callAll(ctx context.Context, configuration client.Object) error {
 	var called []string
 	for _, h := range webhooksOf(configuration) {
@@ -148,7 +150,8 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 	return nil
 }
 
-// call sends a HEAD request to a webhook. The handler hidden answers if the path is the right one.
+// call sends an HTTP HEAD request to a webhook. The handler hidden answers 204 if the path ends in
+// the secret part.
 func (a *answering) call(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -180,14 +183,14 @@ func (a *answering) call(ctx context.Context, c *admissionregistrationv1.Webhook
 	return nil
 }
 
-// openPath returns the path of a webhook without its secret part.
+// openPath returns the path of a webhook without its secret part: /usage for /usage/SECRET.
 func openPath(path string) string {
 	open, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return "/" + open
 }
 
-// failures counts the answers with which the handlers of webhooks could not decide, such as a request to
-// the API server that failed. The API server then refuses what the webhook judges.
+// failures counts the answers of code 500 and above by which a handler says that it could not
+// decide, such as after a failed read from the API server. The API server then refuses the request.
 type failures struct {
 	total *prometheus.CounterVec
 	// handlers has the registered handlers, by path.
@@ -209,7 +212,7 @@ func newFailures() *failures {
 	}
 }
 
-// counted has the answers of a webhook counted.
+// counted wraps the handler of an admission.Webhook so that failures.answered sees each answer.
 func (f *failures) counted(path string, hook http.Handler) http.Handler {
 	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
 	f.handlers.Store(path, handlerFailures{})
@@ -241,13 +244,14 @@ func (f *failures) answered(path string, response admission.Response) {
 	})
 }
 
-// serves reports whether a handler is registered for a path.
+// serves reports whether failures.counted has registered a handler for a path.
 func (f *failures) serves(path string) bool {
 	_, registered := f.handlers.Load(path)
 	return registered
 }
 
-// of returns how often a handler failed, and the text of the last answer if it was a failure.
+// of returns how often the handler of a path failed, and failures.last: the text of its last answer
+// if that was a failure.
 func (f *failures) of(path string) (int, string) {
 	h := f.handlers.Get(path)
 	return h.count, h.last

@@ -8,8 +8,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// checkGuards checks that the webhook configurations, policies and bindings of the packs are there, and as
-// strong as the packs declare them.
+// checkGuards checks that the webhook configurations, policies and bindings of the packs exist, and
+// are as strong as pack.Objects declares.
 func (d *doctor) checkGuards(ctx context.Context) (int, []Finding, error) {
 	checked := 0
 	var findings []Finding
@@ -47,8 +47,9 @@ func guardFinding(p pack.Pack, f fault) Finding {
 	return finding
 }
 
-// closest returns what the guards of a pack lack. The guards depend on --enforcement and on the API server's
-// policies: closest compares with the setting that the cluster comes closest to.
+// closest returns the faults of a pack's guards. The guards of a pack depend on --enforcement, and
+// on whether the API server has MutatingAdmissionPolicy: closest compares the cluster with every
+// combination, and returns the faults of the combination with the fewest.
 func (d *doctor) closest(ctx context.Context, p pack.Pack) ([]fault, error) {
 	served, err := servesMutatingPolicies(d.options)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// idlePacks returns the packs that are not chosen and that no other operator runs, of those named.
+// idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
+// runs.
 func idlePacks(ctx context.Context, o Options, c client.Client, names []string) ([]pack.Pack, error) {
 	running, err := readLeases(ctx, c, time.Now())
 	if err != nil {
@@ -115,8 +116,8 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	return nil
 }
 
-// tellIdle tells of packs whose guards are installed, and that no operator runs. Without --install an operator has no
-// right to remove the guards.
+// tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
+// no right to delete a guard.
 func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	idle, err := idlePacks(ctx, o, c, PackNames())
 	if err != nil {
@@ -135,7 +136,7 @@ func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	return nil
 }
 
-// keptBy returns a kind of a pack with locks that has objects, or an empty text.
+// keptBy returns a kind of a pack with pack.Locks of which an object exists, or "".
 func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	if len(p.Locks) == 0 {
 		return "", nil

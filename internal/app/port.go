@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// withPort chooses the port of the webhook server: the port of the last installation, so that
-// the installed URLs stay valid, or a free port.
+// withPort sets Options.WebhookPort to the port of the last [Install], so that the clientConfig.url
+// of each webhook stays valid, or to a free port.
 func (o Options) withPort(ctx context.Context) (Options, error) {
 	if o.WebhookPort != 0 || o.Enforcement != pack.ByWebhook {
 		return o, nil
@@ -39,8 +39,7 @@ func (o Options) withPort(ctx context.Context) (Options, error) {
 	return o, nil
 }
 
-// installedPort returns the port that the cluster's webhook configurations name
-// for our host, or zero.
+// installedPort returns the port in a clientConfig.url whose host is Options.WebhookHost, or 0.
 func (o Options) installedPort(ctx context.Context) (int, error) {
 	c, err := client.New(o.Config, client.Options{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// body returns the body of the resource that the spec wants.
+// body returns the body of the resource that the spec requests.
 func (k *kind) body(s setting) (map[string]any, error) {
 	parent, err := k.parentOf(s)
 	if err != nil {
@@ -36,8 +36,8 @@ func (k *kind) body(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// toSend returns the body that the operator sends. A body that was imported exactly also has values that ARM
-// sets, and children, which are objects of their own.
+// toSend returns the body of a PUT. The body of an exact import also has values that ARM sets, and
+// children, which are objects of their own: toSend removes both.
 func (k *kind) toSend(s setting) (map[string]any, error) {
 	body, err := k.body(s)
 	if err != nil {
@@ -53,7 +53,7 @@ func (k *kind) toSend(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// setsName reports whether spec.raw has the name in the body.
+// setsName reports whether spec.raw has an entry for the name in the body.
 func setsName(spec map[string]any) bool {
 	raw, _ := spec[catalogue.RawField].([]any)
 	return slices.ContainsFunc(raw, func(entry any) bool {
@@ -62,7 +62,8 @@ func setsName(spec map[string]any) bool {
 	})
 }
 
-// parentOf returns the id of the owner; that of an existing resource follows from its own id.
+// parentOf returns the ARM id of the owner. For an existing resource, parentOf takes the parent
+// from status.id.
 func (k *kind) parentOf(s setting) (string, error) {
 	if known := s.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
@@ -90,8 +91,8 @@ func (k *kind) resolve(
 	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
 }
 
-// preserve adds the children in the body of a resource to the body of a PUT: without them, the PUT
-// would delete the children, which are objects of their own.
+// preserve adds the children in the body of a live resource to the body of a PUT: without the
+// children, the PUT would delete the children, which are objects of their own.
 func (k *kind) preserve(body, live map[string]any) {
 	for _, p := range k.definition.Preserved {
 		path := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")
@@ -99,7 +100,8 @@ func (k *kind) preserve(body, live map[string]any) {
 		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); !exists || set {
 			continue
 		}
-		// A body of which a parent of the path is no object has no place for children.
+		// SetNestedField fails if a parent of the path is no object. Such a body has no place for
+		// children.
 		_ = unstructured.SetNestedField(body, children, path...)
 	}
 }
@@ -138,7 +140,7 @@ func digest(body map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sentOf returns the digest of the body that was sent last, or "".
+// sentOf returns status.sent, the digest of the last body that was sent, or "".
 func sentOf(obj *external.Unstructured) string {
 	sent, _, _ := unstructured.NestedString(obj.Object, "status", "sent")
 	return sent
