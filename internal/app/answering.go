@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -41,8 +42,8 @@ type answering struct {
 	failures   *failures
 	changed    chan struct{}
 
-	mu             sync.Mutex
-	configurations map[object.ID]client.Object
+	// configurations to call, which follow replaces as a whole.
+	configurations atomic.Pointer[map[object.ID]client.Object]
 
 	missed map[string]int // failures in a row by guard
 	failed map[string]int // failures of the handlers as last seen, by path
@@ -53,27 +54,28 @@ func newAnswering(o Options, p *protection, f *failures) *answering {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	return &answering{
+	a := &answering{
 		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, failures: f,
 		changed: make(chan struct{}, 1), missed: map[string]int{}, failed: map[string]int{},
 	}
+	a.configurations.Store(&map[object.ID]client.Object{})
+	return a
 }
 
-// follow replaces the configurations to call.
+// follow replaces the configurations to call. Only one goroutine calls follow.
 func (a *answering) follow(live map[object.ID]client.Object) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	same := len(a.configurations) > 0
+	known := *a.configurations.Load()
+	same := len(known) > 0
 	configurations := map[object.ID]client.Object{}
 	for id, obj := range live {
 		if webhooksOf(obj) == nil {
 			continue
 		}
-		before := a.configurations[id]
+		before := known[id]
 		same = same && before != nil && before.GetResourceVersion() == obj.GetResourceVersion()
 		configurations[id] = obj
 	}
-	a.configurations = configurations
+	a.configurations.Store(&configurations)
 	if same {
 		return
 	}
@@ -101,11 +103,8 @@ func (a *answering) run(ctx context.Context) error {
 
 // ask calls every webhook once, and returns the pause until the next call.
 func (a *answering) ask(ctx context.Context) time.Duration {
-	a.mu.Lock()
-	configurations := a.configurations
-	a.mu.Unlock()
 	silent, pause := map[string]string{}, askEvery
-	for id, obj := range configurations {
+	for id, obj := range *a.configurations.Load() {
 		guard := keyOf(id)
 		err := a.callAll(ctx, obj)
 		if ctx.Err() != nil {
@@ -191,10 +190,14 @@ func openPath(path string) string {
 // the API server that failed. The API server then refuses what the webhook judges.
 type failures struct {
 	total *prometheus.CounterVec
+	// handlers has the registered handlers, by path.
+	handlers locked.Map[string, handlerFailures]
+}
 
-	mu    sync.Mutex
-	count map[string]int
-	last  map[string]string // the text of the last answer, if it was a failure
+// handlerFailures are the failures of one handler.
+type handlerFailures struct {
+	count int
+	last  string // the text of the last answer, if it was a failure
 }
 
 func newFailures() *failures {
@@ -203,16 +206,13 @@ func newFailures() *failures {
 			Name: "kinship_admission_failures_total",
 			Help: "Answers of webhooks that could not decide, so that the API server refuses the request.",
 		}, []string{"webhook"}),
-		count: map[string]int{}, last: map[string]string{},
 	}
 }
 
 // counted has the answers of a webhook counted.
 func (f *failures) counted(path string, hook http.Handler) http.Handler {
 	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
-	f.mu.Lock()
-	f.count[path] = 0
-	f.mu.Unlock()
+	f.handlers.Store(path, handlerFailures{})
 	w, ours := hook.(*admission.Webhook)
 	if !ours {
 		return hook
@@ -232,25 +232,23 @@ func (f *failures) answered(path string, response admission.Response) {
 		text = r.Message
 		f.total.WithLabelValues(path).Inc()
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.last[path] = text
-	if text != "" {
-		f.count[path]++
-	}
+	f.handlers.Update(path, func(h handlerFailures, _ bool) (handlerFailures, bool) {
+		h.last = text
+		if text != "" {
+			h.count++
+		}
+		return h, true
+	})
 }
 
 // serves reports whether a handler is registered for a path.
 func (f *failures) serves(path string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, registered := f.count[path]
+	_, registered := f.handlers.Load(path)
 	return registered
 }
 
 // of returns how often a handler failed, and the text of the last answer if it was a failure.
 func (f *failures) of(path string) (int, string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count[path], f.last[path]
+	h := f.handlers.Get(path)
+	return h.count, h.last
 }

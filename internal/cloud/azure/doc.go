@@ -19,5 +19,6 @@
 //     resource at the end whether or not the caller wants that.
 //   - Answers are bounded: at most 8 MiB, within [Options.Timeout]. Redirects and the addresses of operations
 //     lead to the same host only: the credentials of the next request would be sent there.
+//   - [Compare] compares the body of a resource with another as ARM does: ids and names in any case, for example.
 //   - [Classify] is the only place that looks at statuses and error codes.
 package azure

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
 // versions returns the versions in which a kind is enabled, the stored one first. The error names the first
@@ -158,12 +159,10 @@ func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, t
 	if reflect.DeepEqual(before, after) {
 		return nil
 	}
-	var c comparison
-	c.compare(before, after, "")
-	c.compare(after, before, "")
-	slices.Sort(c.paths)
+	paths := slices.Concat(azure.Compare(before, after, false), azure.Compare(after, before, false))
+	slices.Sort(paths)
 	return fmt.Errorf("in version %s another body would be sent, which differs in %s", to.Version,
-		strings.Join(slices.Compact(c.paths), ", "))
+		strings.Join(slices.Compact(paths), ", "))
 }
 
 // used returns an error for each kind with objects, in any of the versions in which the kind is enabled.
