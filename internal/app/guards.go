@@ -297,19 +297,15 @@ func (g *guards) leave(ctx context.Context) {
 // look reads the guards, restores missing and altered guards with --install, and closes the
 // gate while a guard is missing or altered. look returns the time until the next call, or 0.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
-	if err := g.begin(ctx); err != nil {
-		return 0, err
-	}
-	pending := g.takePending()
-	faults, err := g.assess(ctx, pending)
+	g.closeIfNoticed() // Before the reads, which may fail.
+	faults, err := g.read(ctx)
 	if err != nil {
-		g.putBack(pending)
+		if ctx.Err() == nil {
+			g.tellUnread(err)
+		}
 		return 0, err
 	}
-	if g.takeNoticed() { // Also if another process has restored the guard meanwhile.
-		g.gate.Close()
-		g.paused = true
-	}
+	g.closeIfNoticed() // Also if another process has restored the guard meanwhile.
 	held := g.tell(faults)
 	if err := g.recordGuards(ctx); err != nil {
 		return 0, err
@@ -331,6 +327,37 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 		return 0, nil
 	}
 	return g.reopen(ctx)
+}
+
+// read reads the record of the last operator and the guards, and returns the faults. The gate is closed
+// after a guard was changed that can't be read: the guard may be altered.
+func (g *guards) read(ctx context.Context) ([]fault, error) {
+	if err := g.begin(ctx); err != nil {
+		return nil, err
+	}
+	pending := g.takePending()
+	faults, err := g.assess(ctx, pending)
+	if err != nil {
+		g.putBack(pending)
+		if len(pending) > 0 {
+			g.pause()
+		}
+		return nil, err
+	}
+	return faults, nil
+}
+
+// pause closes the gate until reopen.
+func (g *guards) pause() {
+	g.gate.Close()
+	g.paused = true
+}
+
+// closeIfNoticed closes the gate if a guard was deleted since the last call.
+func (g *guards) closeIfNoticed() {
+	if g.takeNoticed() {
+		g.pause()
+	}
 }
 
 // reopen opens the gate after the objects that were written without the guards have been judged

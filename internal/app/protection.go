@@ -20,7 +20,7 @@ type protection struct {
 	desc   *prometheus.Desc
 
 	mu sync.Mutex
-	// lost are the guards that are missing, altered or can't be seen, and silent the guards whose
+	// lost are the guards that are missing, altered, or can't be seen or read, and silent the guards whose
 	// webhooks do not answer, each with the reason.
 	lost, silent map[string]string
 }
@@ -29,7 +29,7 @@ func newProtection(pack string, guards []string, log logr.Logger) *protection {
 	return &protection{
 		pack: pack, guards: guards, log: log,
 		desc: prometheus.NewDesc("kinship_protection_off",
-			"Whether a guard is missing or altered, can't be seen, or its webhooks do not answer.",
+			"Whether a guard is missing or altered, can't be seen or read, or its webhooks do not answer.",
 			[]string{"guard"}, prometheus.Labels{"pack": pack}),
 	}
 }
