@@ -252,7 +252,7 @@ func (g *guards) run(ctx context.Context) error {
 		var again <-chan time.Time
 		pause, err := g.look(ctx)
 		if err != nil && ctx.Err() == nil {
-			if err.Error() != g.failure {
+			if !sameError(err.Error(), g.failure) {
 				g.log.Error(err, "Guards can't be read or restored; the operator tries again")
 			}
 			pause = guardRetry

@@ -29,7 +29,9 @@ type failing struct {
 	err error
 }
 
-func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error { return f.err }
+func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return f.err
+}
 
 // TestUnreadGuards: the watch reports a change of a guard, and the guard can't be read. The reconcilers are
 // held up, and the metric and one line of the log say that the protection may be off.
