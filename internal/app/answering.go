@@ -46,8 +46,7 @@ type answering struct {
 	// configurations to call, which follow replaces as a whole.
 	configurations atomic.Pointer[map[object.ID]client.Object]
 
-	missed map[string]int // failures in a row by guard
-	failed map[string]int // failures of the handlers as last seen, by path
+	missed map[string]int // calls in a row without an answer, by guard
 }
 
 func newAnswering(o Options, p *protection, f *failures) *answering {
@@ -57,7 +56,7 @@ func newAnswering(o Options, p *protection, f *failures) *answering {
 	}
 	a := &answering{
 		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, failures: f,
-		changed: make(chan struct{}, 1), missed: map[string]int{}, failed: map[string]int{},
+		changed: make(chan struct{}, 1), missed: map[string]int{},
 	}
 	a.configurations.Store(&map[object.ID]client.Object{})
 	return a
@@ -88,17 +87,21 @@ func (a *answering) follow(live map[object.ID]client.Object) {
 
 // run calls ask until the context ends.
 func (a *answering) run(ctx context.Context) error {
-	pause := askEvery
+	next := time.Now().Add(askEvery)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-a.changed:
-			pause = askSoon
+			// A later change does not put the call off: two writers that undo each other's changes would
+			// put it off for ever.
+			if soon := time.Now().Add(askSoon); soon.Before(next) {
+				next = soon
+			}
 			continue
-		case <-time.After(pause):
+		case <-time.After(time.Until(next)):
 		}
-		pause = a.ask(ctx)
+		next = time.Now().Add(a.ask(ctx))
 	}
 }
 
@@ -127,8 +130,7 @@ func (a *answering) ask(ctx context.Context) time.Duration {
 	return pause
 }
 
-// callAll returns why a webhook of a configuration does not answer. A handler that has answered
-// with a failure since the last callAll, such as a timed-out read, counts as not answering too.
+// callAll returns why a webhook of a configuration does not answer.
 func (a *answering) callAll(ctx context.Context, configuration client.Object) error {
 	var called []string
 	for _, h := range webhooksOf(configuration) {
@@ -139,12 +141,6 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 		called = append(called, path)
 		if err := a.call(ctx, h.config); err != nil {
 			return fmt.Errorf("not answered: webhook %s: %w", h.name, err)
-		}
-		total, last := a.failures.of(path)
-		before := a.failed[path]
-		a.failed[path] = total
-		if total > before && last != "" {
-			return fmt.Errorf("not answered: webhook %s failed: %s", h.name, last)
 		}
 	}
 	return nil
@@ -193,14 +189,8 @@ func openPath(path string) string {
 // decide, such as after a failed read from the API server. The API server then refuses the request.
 type failures struct {
 	total *prometheus.CounterVec
-	// handlers has the registered handlers, by path.
-	handlers locked.Map[string, handlerFailures]
-}
-
-// handlerFailures are the failures of one handler.
-type handlerFailures struct {
-	count int
-	last  string // the text of the last answer, if it was a failure
+	// paths are the paths of the registered handlers.
+	paths locked.Map[string, struct{}]
 }
 
 func newFailures() *failures {
@@ -215,7 +205,7 @@ func newFailures() *failures {
 // counted wraps the handler of an admission.Webhook so that failures.answered sees each answer.
 func (f *failures) counted(path string, hook http.Handler) http.Handler {
 	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
-	f.handlers.Store(path, handlerFailures{})
+	f.paths.Store(path, struct{}{})
 	w, ours := hook.(*admission.Webhook)
 	if !ours {
 		return hook
@@ -230,29 +220,13 @@ func (f *failures) counted(path string, hook http.Handler) http.Handler {
 }
 
 func (f *failures) answered(path string, response admission.Response) {
-	text := ""
 	if r := response.Result; !response.Allowed && r != nil && r.Code >= http.StatusInternalServerError {
-		text = r.Message
 		f.total.WithLabelValues(path).Inc()
 	}
-	f.handlers.Update(path, func(h handlerFailures, _ bool) (handlerFailures, bool) {
-		h.last = text
-		if text != "" {
-			h.count++
-		}
-		return h, true
-	})
 }
 
 // serves reports whether failures.counted has registered a handler for a path.
 func (f *failures) serves(path string) bool {
-	_, registered := f.handlers.Load(path)
+	_, registered := f.paths.Load(path)
 	return registered
-}
-
-// of returns how often the handler of a path failed, and failures.last: the text of its last answer
-// if that was a failure.
-func (f *failures) of(path string) (int, string) {
-	h := f.handlers.Get(path)
-	return h.count, h.last
 }

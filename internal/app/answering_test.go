@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -131,37 +134,80 @@ func TestAnsweringOnce(t *testing.T) {
 	}
 }
 
-// TestAnsweringFailures: a handler that can't decide counts, and a refusal does not.
+// TestAnsweringFailures counts the answers of a handler that can't decide, and no refusals. The webhook does
+// answer, so its configuration does not count as silent.
 func TestAnsweringFailures(t *testing.T) {
 	r := newWebhookRig(t)
 	for _, step := range []struct {
 		reason string
 		answer admission.Response
-		off    float64
 		total  float64
 	}{
-		{"a refusal is an answer", admission.Denied("no"), 0, 0},
-		{"a failure", admission.Errored(http.StatusInternalServerError, errors.New("no API server")), 1, 2},
-		{"an answer after failures", admission.Allowed(""), 0, 2},
+		{"a refusal is an answer", admission.Denied("no"), 0},
+		{"a failure", admission.Errored(http.StatusInternalServerError, errors.New("no API server")), 1},
+		{"an answer after failures", admission.Allowed(""), 1},
 	} {
 		r.answers = step.answer
-		r.follow(map[object.ID]client.Object{r.id: r.config})
-		for range 2 {
-			r.hook.Handle(t.Context(), admission.Request{})
-			r.ask(t.Context())
-		}
-		text, err := testutil.CollectAndFormat(r.protection, expfmt.TypeTextPlain, "kinship_protection_off")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if off := float64(strings.Count(string(text), "} 1\n")); off != step.off {
-			t.Errorf("%s: %v guards are off, want %v", step.reason, off, step.off)
+		r.hook.Handle(t.Context(), admission.Request{})
+		if r.isOff(t) != 0 {
+			t.Errorf("%s: the webhook counts as silent: %s", step.reason, &r.log)
 		}
 		if total := testutil.ToFloat64(r.failures.total.WithLabelValues(openName)); total != step.total {
 			t.Errorf("%s: %v failures, want %v", step.reason, total, step.total)
 		}
 	}
-	if log := r.log.String(); !strings.Contains(log, "Protection is on again") || !strings.Contains(log, "no API server") {
-		t.Errorf("the log says %s", log)
+}
+
+// TestAnsweringWhileChanged: two writers fight for a configuration, so that it changes each second. Its
+// webhooks are called all the same.
+func TestAnsweringWhileChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &bytes.Buffer{}
+		all := newFailures()
+		all.counted(openName, http.NotFoundHandler())
+		a := newAnswering(Options{}, newProtection("usage", []string{"guard"},
+			logr.FromSlogHandler(slog.NewTextHandler(log, nil))), all) // Nothing serves port 0.
+		path := openName + "/secret"
+		ctx, end := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- a.run(ctx) }()
+		for version := range 10 {
+			config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+			config.ResourceVersion = strconv.Itoa(version)
+			config.Webhooks = []admissionregistrationv1.ValidatingWebhook{{ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				Service: &admissionregistrationv1.ServiceReference{Namespace: "a", Name: "b", Path: &path},
+			}}}
+			a.follow(map[object.ID]client.Object{{Name: "guard"}: config})
+			time.Sleep(time.Second) // Of the clock of synctest.
+		}
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(log.String(), "Protection is off") {
+			t.Errorf("the webhooks were not called twice: %s", log)
+		}
+	})
+}
+
+// TestProtectionLog: a reason that differs by a port or a time alone is not logged again.
+func TestProtectionLog(t *testing.T) {
+	log := &bytes.Buffer{}
+	p := newProtection("usage", []string{"a", "b"}, logr.FromSlogHandler(slog.NewTextHandler(log, nil)))
+	for i, step := range []struct {
+		silent map[string]string
+		lines  int
+	}{
+		{map[string]string{"a": "read tcp 127.0.0.1:1->127.0.0.1:9: read: connection reset by peer"}, 1},
+		{map[string]string{"a": "read tcp 127.0.0.1:27->127.0.0.1:9: read: connection reset by peer"}, 1},
+		{map[string]string{"a": "current time 2026-01-02T03:04:05Z is after 2026-01-01T00:00:00Z"}, 2},
+		{map[string]string{"a": "current time 2026-01-02T03:05:05Z is after 2026-01-01T00:00:00Z"}, 2},
+		{map[string]string{"b": "current time 2026-01-02T03:06:05Z is after 2026-01-01T00:00:00Z"}, 3},
+		{nil, 4}, // "Protection is on again"
+	} {
+		p.setSilent(step.silent)
+		if n := strings.Count(log.String(), "\n"); n != step.lines {
+			t.Errorf("step %d: %d lines, want %d: %s", i, n, step.lines, log)
+		}
 	}
 }

@@ -163,15 +163,29 @@ func (g *guards) tell(faults []fault) (held bool) {
 	g.faults.Store(&faults)
 	held = slices.ContainsFunc(faults, func(f fault) bool { return !slices.Contains(g.pack.Enforced, f.id.Name) })
 	if held {
-		g.gate.Close()
-		g.paused = true
+		g.pause()
 	}
-	lost := maps.Clone(g.unseen)
+	g.protection.setLost(withFaults(g.unseen, faults), held)
+	return held
+}
+
+// tellUnread reports that the guards could not be read. The faults of the last look count until the next
+// look.
+func (g *guards) tellUnread(err error) {
+	unread := map[string]string{}
+	for id := range g.wanted {
+		unread[keyOf(id)] = "can't be read: " + err.Error()
+	}
+	g.protection.setLost(withFaults(unread, *g.faults.Load()), g.paused)
+}
+
+// withFaults returns the reasons why guards count as lost, with the reasons of faults added.
+func withFaults(reasons map[string]string, faults []fault) map[string]string {
+	lost := maps.Clone(reasons)
 	for _, f := range faults {
 		lost[keyOf(f.id)] = string(f.state) + ": install it again, or run with --install"
 	}
-	g.protection.setLost(lost, held)
-	return held
+	return lost
 }
 
 // begin reads the record of the previous operator once. If record.Since is set, guards.note keeps

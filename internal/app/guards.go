@@ -257,7 +257,7 @@ func (g *guards) run(ctx context.Context) error {
 		var again <-chan time.Time
 		pause, err := g.look(ctx)
 		if err != nil && ctx.Err() == nil {
-			if err.Error() != g.failure {
+			if !sameError(err.Error(), g.failure) {
 				g.log.Error(err, "Guards can't be read or restored; the operator tries again")
 			}
 			pause = guardRetry
@@ -303,19 +303,15 @@ func (g *guards) leave(ctx context.Context) {
 // reconcile.Gate while a guard is missing or altered. look returns the pause until the next look; 0
 // means until a guard changes.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
-	if err := g.begin(ctx); err != nil {
-		return 0, err
-	}
-	pending := g.takePending()
-	faults, err := g.assess(ctx, pending)
+	g.closeIfNoticed() // Before the reads, which may fail.
+	faults, err := g.read(ctx)
 	if err != nil {
-		g.putBack(pending)
+		if ctx.Err() == nil {
+			g.tellUnread(err)
+		}
 		return 0, err
 	}
-	if g.takeNoticed() { // Also if another process has restored the guard meanwhile.
-		g.gate.Close()
-		g.paused = true
-	}
+	g.closeIfNoticed() // Also if another process has restored the guard meanwhile.
 	held := g.tell(faults)
 	if err := g.recordGuards(ctx); err != nil {
 		return 0, err
@@ -339,8 +335,40 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	return g.reopen(ctx)
 }
 
-// reopen calls doubt and opens reconcile.Gate. The API server applies a guard a moment after its
-// creation, so after a closed Gate, reopen first waits guardSettles.
+// read reads the record of the last operator and the guards, and returns the faults. The gate is closed
+// after a guard was changed that can't be read: the guard may be altered.
+func (g *guards) read(ctx context.Context) ([]fault, error) {
+	if err := g.begin(ctx); err != nil {
+		return nil, err
+	}
+	pending := g.takePending()
+	faults, err := g.assess(ctx, pending)
+	if err != nil {
+		g.putBack(pending)
+		if len(pending) > 0 {
+			g.pause()
+		}
+		return nil, err
+	}
+	return faults, nil
+}
+
+// pause closes the gate until reopen.
+func (g *guards) pause() {
+	g.gate.Close()
+	g.paused = true
+}
+
+// closeIfNoticed closes the gate if a guard was deleted since the last call.
+func (g *guards) closeIfNoticed() {
+	if g.takeNoticed() {
+		g.pause()
+	}
+}
+
+// reopen opens the gate after the objects that were written without the guards have been judged
+// again. The API server applies a guard a moment after its creation, so a closed gate stays
+// closed for a second.
 func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 	if g.paused {
 		g.paused, g.settled = false, time.Now().Add(guardSettles)

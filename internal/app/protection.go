@@ -21,8 +21,8 @@ type protection struct {
 	desc   *prometheus.Desc
 
 	mu sync.Mutex
-	// lost are the guards that are missing, altered or can't be seen. silent are the guards whose
-	// webhooks do not answer. The values are the reasons.
+	// lost are the guards that are missing, altered, or can't be seen or read, and silent the guards whose
+	// webhooks do not answer, each with the reason.
 	lost, silent map[string]string
 }
 
@@ -30,7 +30,7 @@ func newProtection(pack string, guards []string, log logr.Logger) *protection {
 	return &protection{
 		pack: pack, guards: guards, log: log,
 		desc: prometheus.NewDesc("kinship_protection_off",
-			"Whether a guard is missing or altered, can't be seen, or its webhooks do not answer.",
+			"Whether a guard is missing or altered, can't be seen or read, or its webhooks do not answer.",
 			[]string{"guard"}, prometheus.Labels{"pack": pack}),
 	}
 }
@@ -54,26 +54,40 @@ func (p *protection) change(set func(), values ...any) {
 	set()
 	now := p.reasons()
 	switch {
-	case slices.Equal(before, now):
+	case maps.EqualFunc(before, now, sameError):
 	case len(now) > 0:
-		warn(p.log, "Protection is off", append([]any{"reason", strings.Join(now, "; ")}, values...)...)
+		texts := make([]string, 0, len(now))
+		for _, guard := range slices.Sorted(maps.Keys(now)) {
+			texts = append(texts, guard+" "+now[guard])
+		}
+		warn(p.log, "Protection is off", append([]any{"reason", strings.Join(texts, "; ")}, values...)...)
 	default:
 		p.log.Info("Protection is on again")
 	}
 }
 
-// reasons returns a text for each guard that does not work. The caller holds protection.mu.
-func (p *protection) reasons() []string {
+// reasons returns why guards do not work, by guard. The caller holds protection.mu.
+func (p *protection) reasons() map[string]string {
 	all := maps.Clone(p.silent)
 	if all == nil {
 		all = map[string]string{}
 	}
 	maps.Copy(all, p.lost) // A webhook configuration that is missing has no address to ask.
-	texts := make([]string, 0, len(all))
-	for _, guard := range slices.Sorted(maps.Keys(all)) {
-		texts = append(texts, guard+" "+all[guard])
-	}
-	return texts
+	return all
+}
+
+// sameError reports whether two texts of errors differ at most in their digits. The text of a failure that
+// lasts may name another port or time after each attempt, as in "read tcp 127.0.0.1:4711->127.0.0.1:9443"
+// or "current time 2026-01-02T03:04:05Z is after ...".
+func sameError(a, b string) bool { return withoutDigits(a) == withoutDigits(b) }
+
+func withoutDigits(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // Describe implements prometheus.Collector.
