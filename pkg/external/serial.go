@@ -19,7 +19,7 @@ import (
 //
 // An object gives up its reservation when a pass ends without a running change, and when the object waits
 // for an event. For example, a deleted object may wait for its users, and meanwhile no pass asks for the
-// end of its change. Then the cloud decides again.
+// end of its change. Then another object may change, and the cloud may refuse its request.
 //
 // The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
 // After a restart an update is called again, and reserves the place again.
