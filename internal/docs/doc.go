@@ -18,5 +18,7 @@
 //
 //	```sh not-run="needs a real cloud"
 //
+// A block of another language, or of none, must not have commands ([Block.IsUntagged]).
+//
 // GitHub shows only the first word of the opening line.
 package docs

@@ -220,6 +220,22 @@ func anchorsAndLinks(
 	return ids, links
 }
 
+func TestIsUntagged(t *testing.T) {
+	for text, want := range map[string]bool{
+		"```\n$ ls\n```": true, "```\nout\nkubectl get pods\n```": true, "```text\nhelm list\n```": true,
+		"```\nkinship doctor\n```": true, "```sh\nkubectl get pods\n```": false, "```console\n$ ls\n```": false,
+		"```\nkinship.dev\n```": false, "```yaml\nkind: Usage\n```": false,
+	} {
+		p, err := parse("docs/a.md", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Blocks[0].IsUntagged(); got != want {
+			t.Errorf("%q: %t, want %t", text, got, want)
+		}
+	}
+}
+
 // TestRun: each block of commands in README.md and docs is run by a test, or says why not.
 func TestRun(t *testing.T) {
 	for _, p := range all(t) {
@@ -229,6 +245,9 @@ func TestRun(t *testing.T) {
 		for _, b := range p.Blocks {
 			if b.Run() && !slices.Contains(Tested, p.Path) {
 				t.Errorf("%s:%d: no test runs the commands, and no reason is given (not-run)", p.Path, b.Line)
+			}
+			if b.IsUntagged() {
+				t.Errorf("%s:%d: the block has commands: give it the language sh or console", p.Path, b.Line)
 			}
 		}
 	}

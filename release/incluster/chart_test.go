@@ -102,7 +102,7 @@ func TestChartByPolicy(t *testing.T) {
 	uninstall(t, text)
 }
 
-// uninstall follows docs/install.md: first `kinship uninstall`, then the deletions of `helm uninstall`.
+// uninstall follows docs/uninstall.md: first `kinship uninstall`, then the deletions of `helm uninstall`.
 // Afterwards no object of the chart exists.
 func uninstall(t *testing.T, text string) {
 	t.Helper()

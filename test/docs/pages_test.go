@@ -11,6 +11,7 @@ import (
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/docs"
 	"github.com/kinship-dev/kinship/internal/docs/pagetest"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -41,10 +42,7 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(environment(t), "CLOUDS="+clouds)
-	for _, page := range []string{
-		"docs/packs/usage.md", "docs/packs/iot.md", "docs/packs/oam.md", "docs/packs/openstack.md", "docs/packs/azure.md",
-		"docs/troubleshooting.md",
-	} {
+	for _, page := range docs.Pages {
 		t.Run(filepath.Base(page), func(t *testing.T) { pagetest.Run(t, 5*time.Minute, root, page, env...) })
 	}
 }

@@ -23,9 +23,11 @@ func TestMatrix(t *testing.T) {
 	stop := w.attack()
 	for i, start := range []func() *operator.Process{w.newer, w.older} {
 		what := []string{"upgrade", "rollback"}[i]
+		written := w.countWrites()
 		before := w.objects()
 		running = w.replace(running, start)
 		w.welcome(what)
+		written(what)
 		w.unwritten(what, before)
 		w.change(what)
 		// What follows from the changes is left out.
