@@ -18,6 +18,7 @@ func TestUninstallByHand(t *testing.T) {
 	w.removeDefinitions()
 	w.removeNamespace(stories)
 	w.removeNamespace(app.Namespace)
+	w.begun(declarations...)
 	w.byHand()
 	w.nothingStuck()
 }

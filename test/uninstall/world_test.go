@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,6 +44,8 @@ type world struct {
 	t  *testing.T
 	c  client.Client
 	op *operator.Operator
+	// removed are the objects that the order deletes.
+	removed []removal
 }
 
 // newWorld starts clouds and an operator, and applies the examples.
@@ -81,14 +85,56 @@ func (w *world) stop() {
 	}
 }
 
-// remove deletes objects, whether or not the API server refuses to. remove does not wait for the end
-// of the objects.
+// remove deletes objects, and notes the refusals of the API server. remove does not wait for the end of the
+// objects.
 func (w *world) remove(objects ...client.Object) {
 	w.t.Helper()
 	for _, obj := range objects {
-		if err := w.c.Delete(w.t.Context(), obj); client.IgnoreNotFound(err) != nil {
-			w.t.Logf("delete %T %s: %v", obj, obj.GetName(), err)
+		err := w.c.Delete(w.t.Context(), obj)
+		w.removed = append(w.removed, removal{obj, client.IgnoreNotFound(err)})
+	}
+}
+
+// removal is an object that an order deletes, with the refusal of the API server.
+type removal struct {
+	object  client.Object
+	refusal error
+}
+
+// asked is in each expected refusal: the webhook denied the deletion, or no operator answered the webhook.
+const asked = `webhook "nousages.protection.crossplane.io"`
+
+// declarations are the definitions of Usages. The webhook is asked about their deletion, and denies the
+// deletion while a Usage protects an object.
+var declarations = []string{
+	"clusterusages.protection.crossplane.io", "usages.apiextensions.crossplane.io", "usages.protection.crossplane.io",
+}
+
+// begun expects that each object that was to be removed is gone or being deleted, but for the names in
+// refused: the deletions of these were refused by the webhook, or because no operator answered the webhook.
+func (w *world) begun(refused ...string) {
+	w.t.Helper()
+	var got []string
+	for _, r := range w.removed {
+		what := fmt.Sprintf("%T %s", r.object, r.object.GetName())
+		if r.refusal != nil {
+			got = append(got, r.object.GetName())
+			if !strings.Contains(r.refusal.Error(), asked) {
+				w.t.Errorf("the deletion of %s was refused: %v", what, r.refusal)
+			}
+			continue
 		}
+		err := w.c.Get(w.t.Context(), client.ObjectKeyFromObject(r.object), r.object)
+		if client.IgnoreNotFound(err) != nil {
+			w.t.Errorf("read %s: %v", what, err)
+		}
+		if err == nil && r.object.GetDeletionTimestamp().IsZero() {
+			w.t.Errorf("%s is not being deleted", what)
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(refused, got, cmpopts.EquateEmpty()); diff != "" {
+		w.t.Errorf("refused deletions of %d (-want +got):\n%s", len(w.removed), diff)
 	}
 }
 
