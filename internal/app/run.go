@@ -279,6 +279,19 @@ const (
 	retryPeriod   = 1600 * time.Millisecond
 )
 
+// leaderElection returns the options of a manager that elects a leader.
+func leaderElection(o Options) ctrl.Options {
+	return ctrl.Options{
+		LeaderElection:                o.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       Namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 new(leaseDuration),
+		RenewDeadline:                 new(renewDeadline),
+		RetryPeriod:                   new(retryPeriod),
+	}
+}
+
 func newManager(
 	o Options, own *rest.Config, server webhook.Server, asked <-chan struct{},
 ) (manager.Manager, error) {
@@ -290,22 +303,15 @@ func newManager(
 	if err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(own, ctrl.Options{
-		Scheme:                        scheme,
-		Logger:                        quietEnd(WithoutRoutine(o.Log), asked),
-		Controller:                    config.Controller{CacheSyncTimeout: never},
-		WebhookServer:                 server,
-		Metrics:                       metrics,
-		HealthProbeBindAddress:        o.HealthAddress,
-		PprofBindAddress:              o.ProfileAddress,
-		LeaderElection:                o.LeaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       Namespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 new(leaseDuration),
-		RenewDeadline:                 new(renewDeadline),
-		RetryPeriod:                   new(retryPeriod),
-	})
+	options := leaderElection(o)
+	options.Scheme = scheme
+	options.Logger = quietEnd(WithoutRoutine(o.Log), asked)
+	options.Controller = config.Controller{CacheSyncTimeout: never}
+	options.WebhookServer = server
+	options.Metrics = metrics
+	options.HealthProbeBindAddress = o.HealthAddress
+	options.PprofBindAddress = o.ProfileAddress
+	mgr, err := ctrl.NewManager(own, options)
 	if err != nil {
 		return nil, fmt.Errorf("make manager: %w", err)
 	}

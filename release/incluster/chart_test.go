@@ -242,7 +242,7 @@ func testUpgrade(t *testing.T, text string) {
 const failover = 20 * time.Second
 
 // testLeaderKilled: the follower refuses deletions at once, and allows the deletion of an object without
-// a Usage within failover.
+// a Usage within failover of the kill.
 func testLeaderKilled(t *testing.T, replicas []*replica) {
 	t.Helper()
 	c := operator.Client(t)
@@ -255,14 +255,14 @@ func testLeaderKilled(t *testing.T, replicas []*replica) {
 	}
 	holder := leaseHolder(t)
 	precious, usage := protect(t)
-	leader.kill(t)
 	killed := time.Now()
+	leader.kill(t)
 	refused(t, precious)
 	t.Logf("the follower refused after %s", time.Since(killed).Round(time.Millisecond))
 	if err := c.Delete(t.Context(), usage); err != nil {
 		t.Fatal(err)
 	}
-	testenv.EventuallyWithin(t, failover, func() error { return c.Delete(t.Context(), precious) })
+	testenv.EventuallyWithin(t, time.Until(killed.Add(failover)), func() error { return c.Delete(t.Context(), precious) })
 	t.Logf("the follower released after %s", time.Since(killed).Round(time.Millisecond))
 	if leaseHolder(t) == holder {
 		t.Error("the killed replica still holds the Lease")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -15,11 +16,22 @@ const (
 	eventCannotApply  = "CannotApplyComponents"
 )
 
-// reportChanges records an event about changes of an application's objects, but not about the first
-// objects: with hundreds of new ApplicationConfigurations, the events would cost as much as the
-// ApplicationConfigurations.
+// logChanges logs changes of an object's children of which no event tells.
+func (e *environment) logChanges(parent object.ID, changes apply.ChangeSet) {
+	if changes.Changed() {
+		e.log.Info("Applied", "object", parent.String(), "message", changes.String())
+	}
+}
+
+// reportChanges records an event about changes of an application's objects, which is logged too. The first
+// objects of an application are logged alone: with hundreds of new applications, the events would cost as
+// much as the applications.
 func (r *applicationReconciler) reportChanges(p *applicationPass, changes apply.ChangeSet) {
-	if changes.Changed() && len(p.former) > 0 {
+	if len(p.former) == 0 {
+		r.logChanges(p.id, changes)
+		return
+	}
+	if changes.Changed() {
 		r.events.Eventf(p.ApplicationConfiguration, nil, corev1.EventTypeNormal, eventApplied, "Apply",
 			"%s", condition.ClipNote(changes.String()))
 	}

@@ -58,7 +58,7 @@ type environment struct {
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		watcher: env.Watcher, live: env.Live,
-		log:    mgr.GetLogger().WithName("events").WithValues("pack", "oam"),
+		log:    mgr.GetLogger().WithName("changes").WithValues("pack", "oam"),
 		events: mgr.GetEventRecorder(fieldOwner), once: options.ApplyOnce,
 		permit: authorise.Permit{
 			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,

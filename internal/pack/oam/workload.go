@@ -103,14 +103,12 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 			APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: e.Name, UID: e.UID,
 		})
 	}
+	r.logChanges(p.id, result.Changes)
 	return r.obstacles(p.id, err, result)
 }
 
 // obstacles returns the Outcome of Applier.Apply for a parent.
 func (e *environment) obstacles(parent object.ID, err error, result apply.Result) reconcile.Outcome {
-	if result.Changes.Changed() {
-		e.log.Info("Applied", "object", parent.String(), "message", result.Changes.String())
-	}
 	outcome := reconcile.Fail(reasonError, err)
 	e.engine.WaitFor(parent, result.Changes.Of(apply.Foreign, apply.Terminating)...)
 	for _, c := range result.Changes {
