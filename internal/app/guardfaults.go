@@ -56,19 +56,24 @@ func order(templates map[object.ID]client.Object) []object.ID {
 // assess reads the guards and returns the faults. For a guard that was altered, assess records
 // since which resource version, by the changes that the watcher has reported.
 func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
-	g.unseen = map[string]string{}
-	faults, live, err := g.compare(ctx, g.wanted)
+	found, err := compareGuards(ctx, g.reader, g.recorder, g.wanted)
 	if err != nil {
 		return nil, err
 	}
+	faults, live, unseen := found.faults, found.live, found.unseen
 	if len(faults) > 0 && g.install == nil {
-		others, theirs, err := g.compare(ctx, g.other)
+		others, err := compareGuards(ctx, g.reader, g.recorder, g.other)
 		if err != nil {
 			return nil, err
 		}
-		if len(others) == 0 {
-			faults, live = nil, theirs
+		unseen = append(unseen, others.unseen...)
+		if len(others.faults) == 0 {
+			faults, live = nil, others.live
 		}
+	}
+	g.unseen = map[string]string{}
+	for _, id := range unseen {
+		g.unseen[keyOf(id)] = "can't be seen: run once with --install"
 	}
 	if g.answering != nil {
 		g.answering.follow(live)
@@ -113,39 +118,45 @@ func (g *guards) template(id object.ID) client.Object {
 	return g.other[id]
 }
 
-// compare returns which of the guards are missing or altered, and all that there are.
-func (g *guards) compare(
-	ctx context.Context, templates map[object.ID]client.Object,
-) ([]fault, map[object.ID]client.Object, error) {
-	var faults []fault
-	all := map[object.ID]client.Object{}
+// comparison says how the guards in the cluster differ from their templates.
+type comparison struct {
+	faults []fault
+	live   map[object.ID]client.Object
+	unseen []object.ID // guards that the reader has no right to read
+}
+
+// compareGuards reads the guards and compares them with their templates.
+func compareGuards(
+	ctx context.Context, reader client.Reader, recorder recorder, templates map[object.ID]client.Object,
+) (comparison, error) {
+	found := comparison{live: map[object.ID]client.Object{}}
 	for _, id := range order(templates) {
-		live, err := readGuard(ctx, g.reader, templates[id])
+		live, err := readGuard(ctx, reader, templates[id])
 		switch {
 		case apierrors.IsForbidden(err):
 			// An older installation does not give the right to see policies.
-			g.unseen[keyOf(id)] = "can't be seen: run once with --install"
+			found.unseen = append(found.unseen, id)
 			continue
 		case err != nil:
-			return nil, nil, err
+			return found, err
 		case live == nil:
-			faults = append(faults, fault{id, missing})
+			found.faults = append(found.faults, fault{id, missing})
 			continue
 		}
-		all[id] = live
+		found.live[id] = live
 		if !pack.Altered(live, templates[id]) {
 			continue
 		}
 		// Another release may have installed the guard in this form.
-		known, _, err := g.recorder.read(ctx)
+		known, _, err := recorder.read(ctx)
 		if err != nil {
-			return nil, nil, err
+			return found, err
 		}
 		if pack.Force(live, templates[id]) != known.Installed[keyOf(id)] {
-			faults = append(faults, fault{id, altered})
+			found.faults = append(found.faults, fault{id, altered})
 		}
 	}
-	return faults, all, nil
+	return found, nil
 }
 
 // tell reports the faults and closes the gate. A guard that the pack names in Enforced closes no
