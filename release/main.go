@@ -4,7 +4,7 @@
 //	release all    --version V --out DIR [--key FILE]
 //	release verify --out DIR --key FILE
 //
-// `make image` and `make release` run it.
+// `make image` and `make release` run the command.
 package main
 
 import (
@@ -47,7 +47,7 @@ func main() {
 // flags are the flags of all commands.
 type flags struct{ version, out, key, source, image string }
 
-// run runs a command, which prints the image to out.
+// run runs a command: image, all or verify.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
 		return fmt.Errorf("name a command: image, all or verify")
@@ -75,8 +75,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 }
 
-// makeImage builds the images with their bills of materials and provenance, and prints the images'
-// digest. With a key, makeImage signs the images and the provenance.
+// makeImage builds the images with image.Build, image.Bills and image.Provenance, and prints the
+// images' digest. With --key, makeImage signs the images and the provenance.
 func makeImage(ctx context.Context, f flags, out io.Writer) (image.Options, image.Result, error) {
 	o, err := options(ctx, f)
 	if err != nil {
@@ -130,7 +130,7 @@ func makeAll(ctx context.Context, f flags, out io.Writer) error {
 	return assets.Make(ctx, assets.Options{Options: o, Image: f.image, Digest: result.Digest}, result.Programs)
 }
 
-// verify checks the signatures of a release.
+// verify checks the signatures in --out with the public key in --key.
 func verify(f flags, out io.Writer) error {
 	key, err := sign.LoadPublic(f.key)
 	if err != nil {
@@ -158,7 +158,7 @@ func verify(f flags, out io.Writer) error {
 	return nil
 }
 
-// options returns the options of a build, with the commit of the sources and its time.
+// options returns the image.Options of a build, with the git commit of the sources and its time.
 func options(ctx context.Context, f flags) (image.Options, error) {
 	o := image.Options{
 		Source: f.source, Package: "./cmd/kinship", Version: f.version, Repository: repository, Directory: f.out,

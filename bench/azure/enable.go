@@ -15,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 )
 
-// later are types that are enabled while the operator runs.
+// later are ARM types that measureEnable enables while the operator runs.
 var later = []string{
 	"Microsoft.Network/publicIPAddresses", "Microsoft.Network/natGateways", "Microsoft.Network/publicIPPrefixes",
 	"Microsoft.Network/networkSecurityGroups", "Microsoft.Network/loadBalancers", "Microsoft.Compute/disks",
@@ -23,11 +23,11 @@ var later = []string{
 	"Microsoft.Compute/virtualMachineScaleSets",
 }
 
-// enabling are the times of one kind that is enabled.
+// enabling has the times of one kind that enableLater enables.
 type enabling struct {
-	// made is from the call of azure.Enable until the API server has the definition, established from there until
-	// the API server serves the definition, and served from there until the operator has seen an object of the
-	// kind, but for the time that the object took to be created.
+	// made is from the call of azure.Enable until the API server has the CustomResourceDefinition.
+	// established is from there until the condition Established. served is from there until the
+	// operator's finalizer is on an object of the kind, without the time of createLater.
 	made, established, served time.Duration
 }
 
@@ -69,7 +69,7 @@ func measureEnable(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// enableLater enables a kind, creates an object at once, and measures.
+// enableLater enables a kind, calls createLater at once, and returns the times.
 func (r *rig) enableLater(ctx context.Context, k *catalogue.Kind) (e enabling, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -101,8 +101,8 @@ func (r *rig) enableLater(ctx context.Context, k *catalogue.Kind) (e enabling, e
 	return e, <-done
 }
 
-// createLater creates an object of a kind as soon as the API server accepts the object, and returns how long
-// that took.
+// createLater creates an object of a kind as soon as the API server accepts the object, and returns
+// the time from the call until the Create succeeds.
 func (r *rig) createLater(ctx context.Context, k *catalogue.Kind) (time.Duration, error) {
 	begin := time.Now()
 	u := &unstructured.Unstructured{}
@@ -122,7 +122,8 @@ func (r *rig) createLater(ctx context.Context, k *catalogue.Kind) (time.Duration
 	return time.Since(begin), nil
 }
 
-// sees waits until the API server reports a definition, and returns when.
+// sees waits until a watch shows a CustomResourceDefinition for which `is` returns true, and
+// returns the time.Time.
 func (r *rig) sees(ctx context.Context, kind string, is func(*unstructured.Unstructured) bool) (time.Time, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -130,7 +131,8 @@ func (r *rig) sees(ctx context.Context, kind string, is func(*unstructured.Unstr
 	return r.seesIn(ctx, list, is)
 }
 
-// seesIn waits until the API server reports an object of a kind, and returns when.
+// seesIn waits until a watch shows an object for which `is` returns true, and returns the
+// time.Time.
 func (r *rig) seesIn(
 	ctx context.Context, list *unstructured.UnstructuredList, is func(*unstructured.Unstructured) bool,
 ) (time.Time, error) {

@@ -69,7 +69,8 @@ func measureGroup(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// endOf waits until the cloud has no resource whose id ends with a text, and returns when.
+// endOf waits until emulator.Server.Inventory has no Item.ID with a suffix, and returns the
+// time.Time.
 func (r *rig) endOf(ctx context.Context, suffix string) (time.Time, error) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -94,7 +94,7 @@ func run(ctx context.Context, o options, names []string) error {
 	return errors.Join(failed...)
 }
 
-// report prints one figure.
+// report prints a figure to os.Stdout.
 func report(what, format string, args ...any) {
 	fmt.Fprintf(os.Stdout, "%-68s  %s\n", what, fmt.Sprintf(format, args...))
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 )
 
-// committed are the kinds of api/azure: those of four providers, in the versions that the packages there have.
+// committed returns the kinds of api/azure: the kinds of four providers, such as Microsoft.Network, in
+// the versions of the packages in api/azure.
 func committed() (kinds []*catalogue.Kind, err error) {
 	all, err := catalogue.Embedded()
 	if err != nil {
@@ -68,7 +69,8 @@ func measureMemory(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// requestsDuring pauses, and returns how many requests about the catalogue's kinds the API server answered.
+// requestsDuring pauses for d, and returns the number of requests about the kinds of rig.all that
+// the API server has answered meanwhile.
 func (r *rig) requestsDuring(ctx context.Context, d time.Duration) (int, error) {
 	before, err := r.requests(ctx)
 	if err != nil {
@@ -81,8 +83,8 @@ func (r *rig) requestsDuring(ctx context.Context, d time.Duration) (int, error) 
 	return after.Minus(before).Total(), err
 }
 
-// requests returns the requests about the catalogue's kinds and about definitions that the API server has
-// answered so far.
+// requests returns the requests about the kinds of rig.all and about CustomResourceDefinitions that
+// the API server has answered so far.
 func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
 	clients, err := kubernetes.NewForConfig(r.cluster.Config())
 	if err != nil {
@@ -97,7 +99,7 @@ func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
 	return counts, err
 }
 
-// byVerb prints counts by their verbs and subresources.
+// byVerb returns counts as text, summed by verb and subresource: "GET 12, PATCH/status 4".
 func byVerb(counts gauge.Counts) string {
 	sums := map[string]int{}
 	for request, n := range counts {

@@ -30,11 +30,11 @@ import (
 const (
 	namespace    = "bench-azure"
 	subscription = "00000000-1111-2222-3333-444444444444"
-	// clients is how many objects the program creates at once.
+	// clients is the number of concurrent requests of rig.create.
 	clients = 16
 )
 
-// rig is a control plane with an operator and a cloud.
+// rig is a control plane with an operator process and an emulator.Server.
 type rig struct {
 	options
 
@@ -46,7 +46,7 @@ type rig struct {
 	stops    []func() error
 }
 
-// start starts a rig in which kinds are enabled.
+// start starts a rig with the given kinds enabled.
 func start(ctx context.Context, o options, cloud emulator.Options, kinds ...*catalogue.Kind) (r *rig, err error) {
 	r = &rig{options: o}
 	defer func() {
@@ -80,7 +80,8 @@ func start(ctx context.Context, o options, cloud emulator.Options, kinds ...*cat
 	return r, r.firstGroup(ctx)
 }
 
-// startCluster starts a control plane. The garbage collector has to know the kinds at its start.
+// startCluster starts a control plane, and enables kinds in BeforeControllers: the garbage
+// collector must know the kinds at its start.
 func (r *rig) startCluster(ctx context.Context, kinds []*catalogue.Kind) (err error) {
 	fmt.Fprintf(os.Stderr, "Starting a control plane with %d kinds ...\n", len(kinds))
 	r.cluster, err = localcluster.Start(ctx, localcluster.Options{
@@ -104,7 +105,7 @@ func (r *rig) startCluster(ctx context.Context, kinds []*catalogue.Kind) (err er
 	return nil
 }
 
-// stop ends everything, the last first.
+// stop calls rig.stops in reverse order.
 func (r *rig) stop() error {
 	var failed []error
 	for len(r.stops) > 0 {
@@ -114,13 +115,13 @@ func (r *rig) stop() error {
 	return errors.Join(failed...)
 }
 
-// enable enables kinds as kinship azure enable does.
+// enable enables kinds as `kinship azure enable` does.
 func (r *rig) enable(ctx context.Context, kinds ...*catalogue.Kind) error {
 	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
 	return packazure.Enable(ctx, r.client, r.all, kinds, packazure.Grant{Account: account})
 }
 
-// firstGroup waits until the operator has made a first resource group.
+// firstGroup creates a ResourceGroup and waits until the operator reports it Ready.
 func (r *rig) firstGroup(ctx context.Context) error {
 	if len(r.kinds("rg")) == 0 {
 		return nil
@@ -135,7 +136,7 @@ func (r *rig) firstGroup(ctx context.Context) error {
 	return err
 }
 
-// element is an object of the benchmark: its kind is a key of types.
+// element is an object of the benchmark. element.kind is a key of types, such as "vnet".
 type element struct {
 	kind, name, owner string
 	spec              map[string]any
@@ -143,14 +144,14 @@ type element struct {
 
 func (e element) key() string { return e.kind + "/" + e.name }
 
-// types are the ARM types of the benchmark.
+// types are the ARM types of the benchmark, by element.kind.
 var types = map[string]string{
 	"rg": "Microsoft.Resources/resourceGroups", "vnet": "Microsoft.Network/virtualNetworks",
 	"subnet": "Microsoft.Network/virtualNetworks/subnets", "table": "Microsoft.Network/routeTables",
 	"route": "Microsoft.Network/routeTables/routes", "nic": "Microsoft.Network/networkInterfaces",
 }
 
-// kinds returns the kinds of names of types.
+// kinds returns the catalogue.Kind of each of names, which are keys of types.
 func (r *rig) kinds(names ...string) (kinds []*catalogue.Kind) {
 	for _, name := range names {
 		kinds = append(kinds, r.all.Default(types[name]))
@@ -166,7 +167,7 @@ func kindsOf(names ...string) ([]*catalogue.Kind, error) {
 	return (&rig{all: all}).kinds(names...), nil
 }
 
-// create creates objects by several clients, in their order.
+// create creates objects in the order of elements, with `clients` concurrent requests.
 func (r *rig) create(ctx context.Context, elements ...element) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(clients)
@@ -200,7 +201,7 @@ func (r *rig) blank(kind string) *unstructured.Unstructured {
 	return u
 }
 
-// to is a reference to an object.
+// to returns an ownerRef, or another reference, to an object.
 func to(name string) map[string]any {
 	return map[string]any{"kubernetes": map[string]any{"name": name}}
 }

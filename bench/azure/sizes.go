@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
 
-// enabledKinds are the numbers of kinds with which the memory of the API server is measured.
+// enabledKinds are the numbers of kinds with which measureSizes reads the memory of the API server.
 var enabledKinds = []int{10, 86, 500}
 
 func measureSizes(ctx context.Context, o options) (err error) {
@@ -52,7 +52,8 @@ func measureSizes(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// reportSizes reports the sizes of the definitions of kinds, and the memory of an API server that has these.
+// reportSizes enables kinds, and reports the sizes of the CustomResourceDefinitions and the memory
+// of the API server.
 func (r *rig) reportSizes(ctx context.Context, kinds []*catalogue.Kind) error {
 	sizes, sum := make([]int, 0, len(kinds)), 0
 	for _, k := range kinds {
@@ -80,7 +81,7 @@ func (r *rig) reportSizes(ctx context.Context, kinds []*catalogue.Kind) error {
 	return nil
 }
 
-// quiet waits until the API server has used less than a tenth of one processor for the settling time.
+// quiet waits until the API server has used less than 10% of a CPU during --settle.
 func (r *rig) quiet(ctx context.Context) error {
 	for range 20 {
 		before := r.usage().server

@@ -13,15 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// tracker watches the objects of kinds.
+// tracker watches the objects of the kinds in rig.track.
 type tracker struct {
 	stop   context.CancelFunc
 	events chan sight
-	// became, left and ended are when objects were seen Ready the first time, marked as deleted, and gone.
+	// became, left and ended are the times at which a watch showed an object as Ready the first
+	// time, with a deletionTimestamp, and as deleted. The keys are element.key().
 	became, left, ended map[string]time.Time
 }
 
-// sight is a change of an object.
+// sight is a change of an object, as rig.follow sends it.
 type sight struct {
 	key                  string
 	at                   time.Time
@@ -29,7 +30,7 @@ type sight struct {
 	failed               error
 }
 
-// track begins to watch kinds.
+// track starts a rig.follow for each of kinds.
 func (r *rig) track(ctx context.Context, kinds ...string) *tracker {
 	ctx, stop := context.WithCancel(ctx)
 	t := &tracker{
@@ -42,9 +43,9 @@ func (r *rig) track(ctx context.Context, kinds ...string) *tracker {
 	return t
 }
 
-// follow sends the changes of the objects of a kind. The API server ends the watches of a kind when it has
-// installed the kind's definition anew, or when it is too busy: follow then lists the objects, since some may
-// have been deleted meanwhile.
+// follow sends the changes of the objects of a kind to tracker.events. The API server ends a watch
+// after a change of the kind's CustomResourceDefinition, or under load: followOnce then lists the
+// objects again, because an object may have been deleted between two watches.
 func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 	send := func(s sight) {
 		select {
@@ -63,8 +64,8 @@ func (r *rig) follow(ctx context.Context, kind string, to chan<- sight) {
 	}
 }
 
-// followOnce lists the objects of a kind, and sends their changes until the watch ends. known has the objects that
-// exist, by their keys.
+// followOnce lists the objects of a kind, and calls send for each change until the watch ends. The
+// map known has the element.key() of each object that exists.
 func (r *rig) followOnce(ctx context.Context, kind string, known map[string]bool, send func(sight)) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(r.blank(kind).GroupVersionKind())
@@ -112,7 +113,7 @@ func sightOf(kind string, u *unstructured.Unstructured) sight {
 	}
 }
 
-// conditionsOf returns the conditions of an object, by their types.
+// conditionsOf returns the status of each condition of an object, by type.
 func conditionsOf(u *unstructured.Unstructured) map[any]any {
 	list, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	statuses := map[any]any{}
@@ -129,15 +130,15 @@ func isTrue(u *unstructured.Unstructured, condition string) bool {
 	return conditionsOf(u)[condition] == "True"
 }
 
-// patience is how long objects may take.
+// patience bounds tracker.await.
 const patience = 10 * time.Minute
 
-// ready waits until elements are Ready, and returns when the last one was.
+// ready waits until all elements are Ready, and returns when the last element was.
 func (t *tracker) ready(ctx context.Context, elements ...element) (time.Time, error) {
 	return t.await(ctx, t.became, elements)
 }
 
-// gone waits until elements are gone, and returns when the last one was.
+// gone waits until all elements are deleted, and returns when the last element was.
 func (t *tracker) gone(ctx context.Context, elements ...element) (time.Time, error) {
 	return t.await(ctx, t.ended, elements)
 }

@@ -13,15 +13,16 @@ import (
 
 var treeKinds = []string{"rg", "vnet", "subnet", "table", "route", "nic"}
 
-// Each network of a tree has a route table with so many routes, and so many subnets and network interfaces.
+// subnets and interfaces are the numbers of Subnets and NetworkInterfaces of each VirtualNetwork in
+// a tree.
 const (
 	subnets    = 4
 	interfaces = 5
 )
 
-// elementsOf returns a tree of a number of resources: a group; networks and route tables in the group; subnets
-// in a network, each with a reference to a route table, and routes in a table; network interfaces in the
-// group, each with a reference to a subnet.
+// elementsOf returns a tree of `resources` elements: a ResourceGroup; in the group VirtualNetworks,
+// RouteTables and NetworkInterfaces; in a VirtualNetwork Subnets, each with a reference to a
+// RouteTable; in a RouteTable Routes. Each NetworkInterface has a reference to a Subnet.
 func elementsOf(name string, resources, routes int) []element {
 	all := []element{group(name)}
 	for i := 0; len(all) < resources; i++ {
@@ -30,7 +31,8 @@ func elementsOf(name string, resources, routes int) []element {
 	return all[:resources]
 }
 
-// networkOf returns the network number i of a tree, with what is in the network or refers to it.
+// networkOf returns the VirtualNetwork number i of a tree, with its RouteTable, Subnets,
+// NetworkInterfaces and Routes.
 func networkOf(tree string, i, routes int) []element {
 	vnet, routing := fmt.Sprintf("%s-net-%d", tree, i), fmt.Sprintf("%s-table-%d", tree, i)
 	all := make([]element, 0, 2+subnets+interfaces+routes)
@@ -64,7 +66,7 @@ func networkOf(tree string, i, routes int) []element {
 	return all
 }
 
-// chains is how many chains are measured alone.
+// chains is the number of chains that measureTree builds, each alone.
 const chains = 3
 
 func measureTree(ctx context.Context, o options) (err error) {
@@ -125,7 +127,7 @@ func compareCalls(a, b emulator.Call) int {
 	return slices.Compare([]string{a.String()}, []string{b.String()})
 }
 
-// build creates elements, the used after their users, and returns the time until all are Ready.
+// build creates elements, dependents first, and returns the time until all elements are Ready.
 func (r *rig) build(ctx context.Context, elements []element) (time.Duration, error) {
 	seen := r.track(ctx, treeKinds...)
 	defer seen.stop()

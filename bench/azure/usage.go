@@ -8,10 +8,11 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// usage is what the operator and the API server have used so far.
+// usage is the gauge.Process of the operator and of the API server.
 type usage struct{ operator, server gauge.Process }
 
-// usage reads the processes. A process that can't be read counts as zero, and is reported.
+// usage reads both processes. A process that gauge.ReadProcess can't read counts as 0, and
+// os.Stderr gets the error.
 func (r *rig) usage() (u usage) {
 	if r.operator != nil {
 		u.operator = read(r.operator.PID)
@@ -28,7 +29,7 @@ func read(pid int) gauge.Process {
 	return p
 }
 
-// since returns the processor time since an earlier usage, as text.
+// since returns the CPU time since an earlier usage, as text.
 func (u usage) since(before usage) string {
 	return fmt.Sprintf("%.1f s, %.1f s", (u.operator.CPU - before.operator.CPU).Seconds(),
 		(u.server.CPU - before.server.CPU).Seconds())

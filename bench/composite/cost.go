@@ -9,16 +9,16 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// cost is the cost of one way to create the Deployments. On a busy machine, CPU time varies
-// less than elapsed time.
+// cost is the cost of one way to create the Deployments. On a busy machine, CPU time varies less
+// than elapsed time (cost.took).
 type cost struct {
 	took time.Duration
-	// apiServer, rest and own are the CPU time of kube-apiserver, of the rest of the control
-	// plane, and of this program with the operator.
+	// apiServer, rest and own are the CPU time of kube-apiserver, of the rest of the control plane,
+	// and of this program with the operator.
 	apiServer, rest, own time.Duration
 }
 
-// cpu returns the whole CPU time.
+// cpu returns the sum of cost.apiServer, cost.rest and cost.own.
 func (c cost) cpu() time.Duration { return c.apiServer + c.rest + c.own }
 
 // between returns the mean of two costs.
@@ -29,7 +29,7 @@ func between(a, b cost) cost {
 	}
 }
 
-// measured returns the cost since begin; used is the CPU time at begin.
+// measured returns the cost since begin; the parameter used is the CPU time at begin.
 func (r *rig) measured(begin time.Time, used cost) (cost, error) {
 	now, err := r.used()
 	return cost{

@@ -12,15 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// drifts is the number of Deployments that are edited, and of Deployments that are deleted, one
-// at a time.
+// drifts is the number of Deployments that rig.drift edits, and of Deployments that rig.drift
+// deletes, one at a time.
 const drifts = 20
 
-// edited is the patch of another client.
+// edited is the JSON patch of another client.
 const edited = `{"spec":{"template":{"spec":{"containers":[{"name":"destination","image":"example.com/other:1"}]}}}}`
 
-// drift edits and deletes Deployments, and returns the sorted times until each Deployment was
-// restored.
+// drift edits and deletes Deployments, and returns the sorted times until the operator has restored
+// each Deployment.
 func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Duration, err error) {
 	for i := range min(drifts, r.connectors) {
 		edit, err := r.restored(ctx, ns, deploymentName(connectorName(i), 0), func(name string) error {
@@ -50,8 +50,8 @@ func (r *rig) drift(ctx context.Context, ns string) (edits, deletions []time.Dur
 	return edits, deletions, nil
 }
 
-// restored calls harm for a Deployment and returns the time from before the request until a
-// watch shows the Deployment with its own image again, and `and` returns true.
+// restored calls harm for a Deployment, and returns the time from before the request until a watch
+// shows the Deployment with its own image again, and `and` returns true.
 func (r *rig) restored(
 	ctx context.Context, ns, name string, harm func(name string) error, and func(*appsv1.Deployment) bool,
 ) (time.Duration, error) {

@@ -16,7 +16,8 @@ import (
 type options struct {
 	connectors, each, runs int
 	idle                   time.Duration
-	// Limits, none where below zero.
+	// maxRatio, maxDeployment, maxConnector and maxIdle are limits; a negative value means no
+	// limit.
 	maxRatio, maxDeployment, maxConnector, maxIdle float64
 }
 
@@ -60,7 +61,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
-	// A later measurement has a larger etcd, so the plain way is measured before and after.
+	// etcd grows with each measurement, so rig.plain runs before and after each rig.composed.
 	before, err := r.plain(ctx)
 	if err != nil {
 		return err

@@ -23,14 +23,14 @@ import (
 )
 
 const (
-	// parallel is the number of concurrent requests: the operator has as many workers.
+	// parallel is the number of concurrent requests; the operator has as many workers.
 	parallel = 16
 	image    = "example.com/destination:1"
-	// destination is the container type of each Deployment.
+	// destination is Container.Type in each Deployment.
 	destination = "Destination"
 )
 
-// figures are the results of one run with IotConnectors.
+// figures are the results of one rig.composed.
 type figures struct {
 	cost                              // until all were Available
 	ready                             time.Duration
@@ -40,7 +40,7 @@ type figures struct {
 	edits, deletions                  []time.Duration
 }
 
-// print writes the figures, with the costs of the plain way before and after.
+// print writes the figures, with the cost of rig.plain before and after.
 func (f figures) print(w io.Writer, o options, before, after cost) {
 	n := o.connectors * o.each
 	plain := between(before, after)
@@ -67,8 +67,8 @@ func (f figures) print(w io.Writer, o options, before, after cost) {
 	printTimes(w, "deleted", f.deletions)
 }
 
-// exceeded returns an error for each limit that the figures exceed. A negative limit means no
-// limit.
+// exceeded returns an error for each limit in options that the figures exceed. A negative limit
+// means no limit.
 func (f figures) exceeded(o options, before, after cost) error {
 	var failed []error
 	limit := func(what string, is, most float64) {
@@ -84,14 +84,14 @@ func (f figures) exceeded(o options, before, after cost) error {
 	return errors.Join(failed...)
 }
 
-// printTimes writes median and maximum of sorted times.
+// printTimes writes the median and the maximum of sorted times.
 func printTimes(w io.Writer, what string, times []time.Duration) {
 	fmt.Fprintf(w, "Deployment %-7s -> back, median / max of %d %6d / %d ms\n", what, len(times),
 		times[len(times)/2].Milliseconds(), times[len(times)-1].Milliseconds())
 }
 
-// plain creates the Deployments by server-side apply and returns the cost until all are
-// Available. The ServiceAccounts of their Pods are created before.
+// plain creates the Deployments by server-side apply, and returns the cost until all are Available.
+// plain creates the ServiceAccounts of their Pods earlier.
 func (r *rig) plain(ctx context.Context) (cost, error) {
 	const ns = "plain"
 	if err := r.namespace(ctx, ns); err != nil {
@@ -175,8 +175,8 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	if err != nil {
 		return f, err
 	}
-	// Kubernetes' controllers send none of these requests: they write the status of Deployments
-	// and create ServiceAccounts, and the API server reads ServiceAccounts itself.
+	// Kubernetes' controllers send none of these requests: their writes are to deployments/status
+	// and POSTs of ServiceAccounts, and the API server reads ServiceAccounts itself.
 	f.deploymentWrites = spent(before, after, "deployments", "", "APPLY", "PATCH", "PUT", "POST", "DELETE")
 	f.deploymentReads = spent(before, after, "deployments", "", "GET")
 	f.connectorWrites = spent(before, after, "serviceaccounts", "", "APPLY", "PATCH", "PUT", "DELETE") +
@@ -194,7 +194,7 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	return f, r.clear(ctx, ns)
 }
 
-// idleRequests counts the requests about the operator's kinds while nothing happens.
+// idleRequests counts the requests about the kinds of the pack iot during options.idle.
 func (r *rig) idleRequests(ctx context.Context) (int, error) {
 	before, err := r.requests(ctx)
 	if err != nil {
@@ -228,7 +228,7 @@ func spent(before, after gauge.Counts, resource, subresource string, verbs ...st
 	return n
 }
 
-// parallelly calls f for the numbers below n, with `parallel` goroutines.
+// parallelly calls f for the numbers from 0 to n-1, in `parallel` goroutines.
 func (r *rig) parallelly(ctx context.Context, n int, f func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallel)
@@ -238,8 +238,8 @@ func (r *rig) parallelly(ctx context.Context, n int, f func(context.Context, int
 	return group.Wait()
 }
 
-// watch returns a channel that is closed when all Deployments are Available, and a function
-// that ends the watch.
+// watch returns a channel that is closed when all Deployments are Available, and a function that
+// ends the informer.
 func (r *rig) watch(ctx context.Context, ns string) (<-chan struct{}, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	factory := informers.NewSharedInformerFactoryWithOptions(r.clients, 0, informers.WithNamespace(ns))
@@ -272,7 +272,7 @@ func (r *rig) watch(ctx context.Context, ns string) (<-chan struct{}, func()) {
 	}
 }
 
-// awaitReady waits until all connectors are Ready.
+// awaitReady waits until all IotConnectors are Ready.
 func (r *rig) awaitReady(ctx context.Context, ns string) error {
 	for {
 		var list iotv1alpha1.IotConnectorList
@@ -296,7 +296,7 @@ func (r *rig) awaitReady(ctx context.Context, ns string) error {
 	}
 }
 
-// connector returns an IotConnector with r.each Deployments.
+// connector returns an IotConnector with options.each Deployments.
 func (r *rig) connector(ns string, i int) *iotv1alpha1.IotConnector {
 	version := iotv1alpha1.Version1
 	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: connectorName(i)}}

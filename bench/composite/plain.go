@@ -12,14 +12,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// managedBy is the only label that differs between the two ways.
+// managedBy is the only label whose value differs between rig.plain and rig.composed.
 const managedBy = "app.kubernetes.io/managed-by"
 
 func connectorName(i int) string { return fmt.Sprintf("c%d", i) }
 
 func deploymentName(connector string, i int) string { return fmt.Sprintf("%s-%d", connector, i) }
 
-// account returns the ServiceAccount that an IotConnector creates for its Pods.
+// account returns the ServiceAccount that the operator creates for the Pods of an IotConnector.
 func account(ns, connector string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		ObjectMeta:                   metav1.ObjectMeta{Namespace: ns, Name: connector},
@@ -27,7 +27,8 @@ func account(ns, connector string) *corev1.ServiceAccount {
 	}
 }
 
-// deployment returns the Deployment that an IotConnector creates, without ownerReferences.
+// deployment returns the Deployment that the operator creates for an IotConnector, without
+// ownerReferences.
 func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	type fields = map[string]any
 	name := deploymentName(connector, i)
@@ -60,13 +61,13 @@ func deployment(ns, connector string, i int) *unstructured.Unstructured {
 	}}
 }
 
-// content are the compared fields of a Deployment.
+// content has the fields of a Deployment that rig.same compares.
 type content struct {
 	Labels map[string]string
 	Spec   appsv1.DeploymentSpec
 }
 
-// made returns the content of each Deployment, by name.
+// made returns the content of each Deployment in a namespace, by name.
 func (r *rig) made(ctx context.Context, ns string) (map[string]content, error) {
 	list, err := r.clients.AppsV1().Deployments(ns).List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -81,8 +82,8 @@ func (r *rig) made(ctx context.Context, ns string) (map[string]content, error) {
 	return all, nil
 }
 
-// same fails unless both ways create the same Deployments: otherwise their costs can't be
-// compared.
+// same returns an error unless rig.plain and rig.composed create the same Deployments: the costs of
+// different Deployments can't be compared.
 func (r *rig) same(ctx context.Context, ns string) error {
 	all, err := r.made(ctx, ns)
 	if err != nil {

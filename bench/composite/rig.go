@@ -24,7 +24,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// rig is a control plane with an operator.
+// rig is a control plane with an operator in this process.
 type rig struct {
 	options
 
@@ -44,8 +44,8 @@ func start(ctx context.Context, o options) (*rig, error) {
 		Packs: []string{"iot"}, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Install: true,
 	}
 	var err error
-	// The garbage collector learns of a CustomResourceDefinition that is installed after its
-	// start half a minute later.
+	// BeforeControllers installs the CRDs before kube-controller-manager starts: its garbage
+	// collector would see a later CRD only after 30 seconds.
 	r.cluster, err = localcluster.Start(ctx, localcluster.Options{
 		BeforeControllers: func(ctx context.Context, config *rest.Config) error {
 			early := operator
@@ -75,7 +75,7 @@ func start(ctx context.Context, o options) (*rig, error) {
 	return r, nil
 }
 
-// operate runs the operator until the rig is stopped, and returns when the operator is ready.
+// operate calls app.Run until rig.stop, and returns when app.Options.Ready was called.
 func (r *rig) operate(ctx context.Context, o app.Options) error {
 	log, err := os.Create(filepath.Join(r.cluster.DataDir(), "operator.log"))
 	if err != nil {
@@ -117,8 +117,8 @@ func (r *rig) namespace(ctx context.Context, name string) error {
 	return nil
 }
 
-// clear deletes a Namespace and waits for the end of its deletion, so that the next measurement
-// begins with an idle control plane.
+// clear deletes a Namespace and waits for the end of its deletion, so that the control plane is
+// idle at the start of the next measurement.
 func (r *rig) clear(ctx context.Context, name string) error {
 	fmt.Fprintf(os.Stderr, "Emptying %s ...\n", name)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -131,7 +131,7 @@ func (r *rig) clear(ctx context.Context, name string) error {
 	})
 }
 
-// requests reads the request counters of the API server.
+// requests reads apiserver_request_total from the API server.
 func (r *rig) requests(ctx context.Context) (gauge.Counts, error) {
 	return gauge.ReadCounts(ctx, r.clients.Discovery().RESTClient())
 }

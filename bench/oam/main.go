@@ -83,7 +83,8 @@ func run(ctx context.Context, o options) (err error) {
 	return m.measure(ctx)
 }
 
-// startLocal starts a control plane and the operator.
+// startLocal starts a control plane and the operator, and sets options.kubeconfig and
+// options.operatorPID.
 func startLocal(ctx context.Context, o *options, cancel context.CancelCauseFunc) (stop func() error, err error) {
 	fmt.Fprintln(os.Stderr, "Starting a control plane and the operator ...")
 	cluster, err := localcluster.Start(ctx, localcluster.Options{WithoutPods: true})

@@ -26,9 +26,9 @@ import (
 const (
 	namespace = "bench-oam"
 	replicas  = 3
-	// drifts is how many objects are deleted and edited.
+	// drifts is the number of objects that reportDrift deletes and edits for each figure.
 	drifts = 20
-	// scoped is how many applications join one scope.
+	// scoped is the number of ApplicationConfigurations that join one HealthScope in reportScope.
 	scoped = 20
 )
 
@@ -41,8 +41,8 @@ type meter struct {
 	out     io.Writer
 }
 
-// counted are the resources whose requests count, by whom ever they are sent. The program's own are
-// subtracted.
+// counted are the resources whose requests meter.requests counts, whichever client sends a request.
+// The program subtracts its own requests.
 var counted = []string{
 	"applicationconfigurations", "components", "containerizedworkloads", "manualscalertraits", "healthscopes",
 	"deployments", "services", "configmaps", "controllerrevisions", "subjectaccessreviews",
@@ -86,7 +86,7 @@ func (m *meter) measure(ctx context.Context) error {
 	return m.reportMemory()
 }
 
-// requests returns the number of requests for the counted resources so far.
+// requests returns the number of requests about the `counted` resources so far.
 func (m *meter) requests(ctx context.Context) (int, error) {
 	counts, err := gauge.ReadCounts(ctx, m.clients.Discovery().RESTClient())
 	if err != nil {
@@ -94,7 +94,7 @@ func (m *meter) requests(ctx context.Context) (int, error) {
 	}
 	sum := 0
 	for request, n := range counts {
-		// Kubernetes' controllers write statuses of Deployments.
+		// Kubernetes' own controllers write deployments/status.
 		isStatus := request.Resource == "deployments" && request.Subresource == "status"
 		if slices.Contains(counted, request.Resource) && !isStatus {
 			sum += n
@@ -103,8 +103,9 @@ func (m *meter) requests(ctx context.Context) (int, error) {
 	return sum, nil
 }
 
-// settled returns the number of requests once it has not grown for 15 seconds: Kubernetes' controller of
-// Deployments may pause for a few seconds, since it sends 20 requests a second at most.
+// settled returns meter.requests once the number has not grown for 15 seconds:
+// kube-controller-manager sends at most 20 requests a second, so its controller of Deployments may
+// pause for some seconds.
 func (m *meter) settled(ctx context.Context) (int, error) {
 	last, same := -1, 0
 	err := wait.PollUntilContextCancel(ctx, 3*time.Second, true, func(ctx context.Context) (bool, error) {
@@ -145,7 +146,7 @@ func (m *meter) prepare(ctx context.Context) error {
 			},
 		},
 	}
-	// The API server serves new kinds, and calls new webhooks, a moment after they are installed.
+	// The API server serves a new CRD, and calls a new webhook, a moment after the installation.
 	var failed error
 	err := wait.PollUntilContextTimeout(ctx, time.Second, time.Minute, true, func(ctx context.Context) (bool, error) {
 		failed = m.tryPrepare(ctx, objects)
@@ -157,7 +158,8 @@ func (m *meter) prepare(ctx context.Context) error {
 	return nil
 }
 
-// tryPrepare creates objects, and asks whether a Component would be accepted.
+// tryPrepare creates objects, and creates a Component with client.DryRunAll, which fails until the
+// webhook answers.
 func (m *meter) tryPrepare(ctx context.Context, objects []client.Object) error {
 	for _, obj := range objects {
 		if err := client.IgnoreAlreadyExists(m.client.Create(ctx, copyOf(obj))); err != nil {
@@ -206,7 +208,7 @@ func raw(content map[string]any) runtime.RawExtension {
 	return runtime.RawExtension{Raw: text}
 }
 
-// awaitScaled waits until each Deployment has the replicas of its trait.
+// awaitScaled waits until each Deployment has the replicas of its ManualScalerTrait.
 func (m *meter) awaitScaled(ctx context.Context) error {
 	scaled := map[string]bool{}
 	w, err := m.client.Watch(ctx, &appsv1.DeploymentList{}, client.InNamespace(namespace))
@@ -227,8 +229,8 @@ func (m *meter) awaitScaled(ctx context.Context) error {
 	return nil
 }
 
-// isScaled reports whether a Deployment or a ManualScalerTrait has the number of replicas that the
-// applications ask for.
+// isScaled reports whether spec.replicas of a Deployment, or spec.replicaCount of a
+// ManualScalerTrait, is `replicas`.
 func isScaled(obj client.Object) bool {
 	switch obj := obj.(type) {
 	case *appsv1.Deployment:
@@ -258,7 +260,8 @@ func (m *meter) reportIdle(ctx context.Context) error {
 	return nil
 }
 
-// reportDrift deletes and edits objects, one at a time, and prints the times until they are restored.
+// reportDrift deletes and edits objects, one at a time, and prints the times until the operator has
+// restored each object.
 func (m *meter) reportDrift(ctx context.Context) error {
 	scale := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":1}}`))
 	count := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicaCount":1}}`))
@@ -291,7 +294,7 @@ func (m *meter) reportDrift(ctx context.Context) error {
 	return nil
 }
 
-// restored harms an object, and returns the time until the object is as before.
+// restored calls harm for an object, and returns the time until isScaled(object) is true again.
 func (m *meter) restored(
 	ctx context.Context, obj client.Object, harm func(client.Object) error,
 ) (time.Duration, error) {
@@ -315,8 +318,8 @@ func (m *meter) restored(
 	return time.Since(begin), err
 }
 
-// reportScope lets applications join one HealthScope at once, and prints the time until the scope sums up
-// all their workloads.
+// reportScope lets ApplicationConfigurations join one HealthScope at once, and prints the time
+// until the status of the HealthScope has all their workloads.
 func (m *meter) reportScope(ctx context.Context) error {
 	scope := &oamv1alpha2.HealthScope{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scope"}}
 	if err := m.client.Create(ctx, scope); err != nil {

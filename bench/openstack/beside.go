@@ -20,7 +20,7 @@ import (
 // besideObjects is the number of Networks of each bad cloud.
 const besideObjects = 40
 
-// neighbours are the faults of bad clouds.
+// neighbours are the faults of bad clouds, each an emulator.Fault.
 var neighbours = []struct {
 	name  string
 	fault emulator.Fault
@@ -33,14 +33,14 @@ var neighbours = []struct {
 	}},
 }
 
-// besideFigures are the times of the Networks of a good cloud, alone and beside bad clouds.
+// besideFigures are the times of the Networks of a good cloud, alone and beside each bad cloud.
 type besideFigures struct {
 	alone  wakes
 	beside []wakes // one element for each of neighbours
 }
 
-// beside measures a good cloud alone, and then beside each bad cloud, from a creation until a
-// watch shows that the Network is Available.
+// beside calls oneByOne for a good cloud alone, and then besideOne for each of neighbours. Each
+// time lasts from the Create until a watch shows that the Network is Available.
 func (r *rig) beside(ctx context.Context) (f besideFigures, err error) {
 	if r.emulator == nil {
 		return f, errors.New("beside: only with the emulator")
@@ -59,7 +59,7 @@ func (r *rig) beside(ctx context.Context) (f besideFigures, err error) {
 	return f, nil
 }
 
-// besideOne measures beside one bad cloud, which has a namespace of its own.
+// besideOne calls oneByOne beside a bad cloud, whose Networks are in a namespace of their own.
 func (r *rig) besideOne(ctx context.Context, fault emulator.Fault) (took wakes, err error) {
 	bad, err := emulator.Start(emulator.Options{})
 	if err != nil {
@@ -90,7 +90,7 @@ func (r *rig) besideOne(ctx context.Context, fault emulator.Fault) (took wakes, 
 	return r.oneByOne(ctx)
 }
 
-// oneByOne creates one Network after the other, and deletes them.
+// oneByOne creates one Network after the other, and finally deletes all of these Networks.
 func (r *rig) oneByOne(ctx context.Context) (all wakes, err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()

@@ -14,7 +14,8 @@ type fields = map[string]any
 // groupVersion is the measured API.
 var groupVersion = schema.GroupVersion{Group: "openstack.k-orc.cloud", Version: "v1alpha1"}
 
-// kind is a kind of objects, with its names in Neutron.
+// kind is a kind of objects: its name and plural in Kubernetes, and its envelope in the JSON of
+// Neutron.
 type kind struct{ name, plural, envelope string }
 
 var (
@@ -28,16 +29,17 @@ var (
 
 func (k kind) gvr() schema.GroupVersionResource { return groupVersion.WithResource(k.plural) }
 
-// element is one resource of the tree, for both ways.
+// element is a resource of the tree, for the operator and for the plain client.
 type element struct {
 	kind  kind
 	name  string
 	needs []*element
 	// resource is spec.resource of the object.
 	resource fields
-	// body returns the body of the plain client's POST, when the IDs in needs are known.
+	// body returns the JSON body of the plain client's POST. body needs the id of each of
+	// element.needs.
 	body func() fields
-	// id is the ID that the plain client got.
+	// id is the ID in the answer to the plain client's POST.
 	id string
 }
 
@@ -77,7 +79,7 @@ func newRouter(i int) *element {
 	return r
 }
 
-// newSubnet returns a Subnet with a CIDR of its own, since Subnets may share a Router.
+// newSubnet returns a Subnet with a CIDR of its own, since several Subnets may share a Router.
 func newSubnet(n *element, i int) *element {
 	cidr := fmt.Sprintf("10.%d.%d.0/24", i/256, i%256)
 	s := &element{
@@ -103,10 +105,11 @@ func newPort(n, sub *element, name string) *element {
 	}
 }
 
-// key returns the key of an element in a tracker.
+// key returns the key of an element in tracker.objects.
 func (e *element) key() string { return e.kind.name + "/" + e.name }
 
-// depth returns the number of calls that must follow each other until the element exists.
+// depth returns the number of sequential calls until the element exists: a Port on a Subnet on a
+// Network has depth 3.
 func (e *element) depth() int {
 	most := 0
 	for _, n := range e.needs {
@@ -115,7 +118,7 @@ func (e *element) depth() int {
 	return most + 1
 }
 
-// depth returns the largest depth of all elements.
+// depth returns the largest element.depth() of all.
 func depth(all []*element) int {
 	most := 0
 	for _, e := range all {

@@ -122,7 +122,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return nil
 }
 
-// because adds the cause of the context to an error, such as the end of the operator.
+// because adds context.Cause to an error, such as the end of the operator.
 func because(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w (%w)", err, cause)

@@ -22,17 +22,18 @@ const (
 	secretBytes = 500_000
 )
 
-// memoryFigures are the results of the scenario memory.
+// memoryFigures are the results of rig.memory.
 type memoryFigures struct {
 	objects int
 	create  time.Duration
 	idle    time.Duration
-	// Memory without objects, with objects, and with objects and Secrets.
+	// empty, full and crowded are the gauge.Process without objects, with objects, and with objects
+	// and Secrets.
 	empty, full, crowded gauge.Process
 	requests, calls      map[string]int
 }
 
-// memory creates many objects and reads the memory of the operator.
+// memory creates many objects and reads the gauge.Process of the operator.
 func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	if r.operatorPID == 0 {
 		return m, errors.New("memory: with --kubeconfig give --operator-pid")
@@ -72,7 +73,8 @@ func (r *rig) memory(ctx context.Context) (m memoryFigures, err error) {
 	return m, err
 }
 
-// rest pauses, and returns the requests and calls of the operator during the pause.
+// rest pauses for options.idle, and returns the requests and calls of the operator during the
+// pause.
 func (r *rig) rest(ctx context.Context) (gauge.Process, tally, error) {
 	var spent tally
 	before, err := r.count(ctx)

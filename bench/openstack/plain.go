@@ -19,10 +19,10 @@ const plainCalls = 4
 // times are the durations of creation and deletion.
 type times struct{ create, remove time.Duration }
 
-// plain is a client that knows the order of the calls.
+// plain is an HTTP client of Neutron that knows the order of the calls.
 type plain struct{ network *gophercloud.ServiceClient }
 
-// newPlain logs in to a cloud.
+// newPlain logs in to a cloud of clouds.yaml.
 func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 	cloud, err := openstack.ParseCloud(map[string][]byte{openstack.CloudsKey: clouds}, name)
 	if err != nil {
@@ -39,7 +39,7 @@ func newPlain(ctx context.Context, clouds []byte, name string) (*plain, error) {
 	return &plain{client}, err
 }
 
-// run creates a tree and deletes the tree.
+// run creates a tree and deletes the tree, with `calls` concurrent calls.
 func (p *plain) run(ctx context.Context, s shape, calls int) (t times, err error) {
 	all := s.elements()
 	defer func() {
@@ -60,7 +60,7 @@ func (p *plain) run(ctx context.Context, s shape, calls int) (t times, err error
 	return t, nil
 }
 
-// alone returns the duration of one call without concurrent calls.
+// alone returns the mean duration of a call without concurrent calls.
 func (p *plain) alone(ctx context.Context, s shape) (times, error) {
 	const samples = 3
 	s.networks, s.ports = 1, min(s.ports, 1)
@@ -109,7 +109,8 @@ func (p *plain) remove(ctx context.Context, e *element) error {
 }
 
 func (p *plain) call(ctx context.Context, method, address string, body, answer any) error {
-	// An aborted POST would leave a resource with an unknown ID.
+	// WithoutCancel completes a POST: after an aborted POST, the ID of the new resource would be
+	// unknown.
 	response, err := p.network.Request(context.WithoutCancel(ctx), method, address, &gophercloud.RequestOpts{
 		JSONBody: body, JSONResponse: answer,
 		OkCodes: []int{http.StatusOK, http.StatusCreated, http.StatusNoContent},
@@ -120,8 +121,8 @@ func (p *plain) call(ctx context.Context, method, address string, body, answer a
 	return response.Body.Close()
 }
 
-// inOrder calls do for all elements, with `parallel` goroutines: after do has returned for all
-// elements that the element needs or, with backwards, for all elements that need the element.
+// inOrder calls do for all elements, in `parallel` goroutines. For an element, inOrder first waits
+// for do of all of element.needs or, with backwards, for do of all elements that need the element.
 func inOrder(
 	ctx context.Context, all []*element, parallel int, backwards bool, do func(context.Context, *element) error,
 ) error {

@@ -29,8 +29,8 @@ const (
 	secretName = "cloud"
 	// clients is the number of concurrent requests to the API server.
 	clients = 16
-	// firstNetworks is the number of Networks that the operator and the plain client create
-	// before the first measurement: then each process of a service has validated the token with
+	// firstNetworks is the number of Networks that the operator and the plain client create before
+	// the first measurement: then each process of a real service has validated the token with
 	// Keystone.
 	firstNetworks = 8
 )
@@ -49,8 +49,9 @@ type rig struct {
 	seen      *tracker
 }
 
-// start starts the missing parts (cloud, control plane, operator), and waits until the first
-// Networks are Available: then the implementation has logged in, and has read the Secret.
+// start starts the cloud, the control plane and the operator, unless --clouds or --kubeconfig name
+// others. start waits until the Networks of firsts() are Available: then the implementation has
+// logged in, and has read the Secret.
 func start(ctx context.Context, o options, cancel context.CancelCauseFunc) (_ *rig, err error) {
 	r := &rig{options: o, namespace: "bench-" + rand.String(5)}
 	defer func() {
@@ -109,7 +110,7 @@ func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc)
 	if err != nil {
 		return nil, err
 	}
-	// The cloud may be emulated, or run on this machine.
+	// An emulator.Server, or a cloud on this machine, has a loopback address.
 	args := append([]string{"--packs", "openstack", "--openstack-open-cidrs", "127.0.0.0/8"}, r.operatorArgs...)
 	r.operator, err = gauge.StartOperator(ctx, r.operatorBin, r.cluster.Kubeconfig(),
 		filepath.Join(r.cluster.DataDir(), "operator.log"), cancel, args...)
@@ -120,11 +121,11 @@ func (r *rig) startOperator(ctx context.Context, cancel context.CancelCauseFunc)
 	return r.cluster.Config(), nil
 }
 
-// prepare creates a namespace with credentials and the first Networks.
+// prepare creates a Namespace, the Secret with clouds.yaml, and firsts().
 func (r *rig) prepare(ctx context.Context, clouds []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	// An installation may still be in progress.
+	// The operator may still be installing its CRDs.
 	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		return r.areServed(ctx), nil
 	})
@@ -150,7 +151,7 @@ func (r *rig) prepare(ctx context.Context, clouds []byte) error {
 	return r.seen.until(ctx, firstNetworks)
 }
 
-// firsts returns the first Networks.
+// firsts returns firstNetworks Networks.
 func firsts() []*element {
 	all := make([]*element, 0, firstNetworks)
 	for i := range firstNetworks {
@@ -193,7 +194,7 @@ func (r *rig) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// create creates objects in this order, with `clients` concurrent requests.
+// create creates objects in the order of elements, with `clients` concurrent requests.
 func (r *rig) create(ctx context.Context, elements []*element) error {
 	return parallelly(ctx, elements, func(ctx context.Context, e *element) error {
 		_, err := r.objects.Resource(e.kind.gvr()).Namespace(r.namespace).
@@ -215,7 +216,7 @@ func (r *rig) remove(ctx context.Context, elements []*element) error {
 	})
 }
 
-// await waits until there are n objects, and all are Available.
+// await waits until n objects exist, and all are Available.
 func (r *rig) await(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
@@ -231,7 +232,8 @@ func parallelly(ctx context.Context, elements []*element, do func(context.Contex
 	return group.Wait()
 }
 
-// latencies returns the latencies to measure with: a real cloud has its own latency.
+// latencies returns options.latencies or, for a real cloud, 0 alone: a real cloud has its own
+// latency.
 func (r *rig) latencies() []time.Duration {
 	if r.emulator == nil {
 		return []time.Duration{0}
@@ -239,20 +241,20 @@ func (r *rig) latencies() []time.Duration {
 	return r.options.latencies
 }
 
-// setLatency sets the latency of the emulator.
+// setLatency sets the latency of the emulator.Server.
 func (r *rig) setLatency(d time.Duration) {
 	if r.emulator != nil {
 		r.emulator.SetLatency(d)
 	}
 }
 
-// tally has the requests and calls of the operator since the start.
+// tally has the requests and calls of the operator since its start.
 type tally struct {
 	requests gauge.Counts
 	calls    map[string]int
 }
 
-// count reads the counters. The calls of a real cloud are not counted, and nil.
+// count reads the counters of a tally. For a real cloud, tally.calls is nil.
 func (r *rig) count(ctx context.Context) (tally, error) {
 	var t tally
 	var err error

@@ -14,11 +14,11 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// available is the state of an Available object in a tracker.
+// available is the value in tracker.objects for an Available object.
 const available = ""
 
-// tracker keeps the objects that watches have shown, with the message of each object that is
-// not Available.
+// tracker has the objects that watches have shown, with the message of each object that is not
+// Available.
 type tracker struct {
 	mu      sync.Mutex
 	objects map[string]string
@@ -27,7 +27,7 @@ type tracker struct {
 	changed chan struct{}
 }
 
-// track starts to watch all kinds in a namespace, until the context ends.
+// track starts an informer of each of kinds in a namespace, until the context ends.
 func track(ctx context.Context, client dynamic.Interface, namespace string) (*tracker, error) {
 	t := &tracker{objects: map[string]string{}, reached: map[string]time.Time{}, changed: make(chan struct{}, 1)}
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, namespace, nil)
@@ -88,12 +88,12 @@ func (t *tracker) set(key string, exists bool, state string) {
 	}
 }
 
-// until waits until there are n objects, and all are Available.
+// until waits until n objects exist, and all are Available.
 func (t *tracker) until(ctx context.Context, n int) error {
 	return t.await(ctx, fmt.Sprintf("%d objects", n), func() bool { return len(t.objects) == n && t.waiting == 0 })
 }
 
-// says waits until the condition Progressing of an object has this message.
+// says waits until the condition Progressing of an object has a message.
 func (t *tracker) says(ctx context.Context, e *element, text string) error {
 	return t.await(ctx, e.key()+" to say "+text, func() bool { return t.objects[e.key()] == text })
 }
@@ -137,8 +137,8 @@ func (t *tracker) describe() string {
 		len(t.objects), len(lines), strings.Join(lines[:min(most, len(lines))], "; "))
 }
 
-// state returns the message of an object's condition Progressing, or available if the object is
-// Available in its present generation.
+// state returns the message of the condition Progressing, or `available` if the condition Available
+// is True with observedGeneration = metadata.generation.
 func state(u *unstructured.Unstructured) string {
 	conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
 	said := "nothing was said yet"

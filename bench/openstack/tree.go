@@ -14,7 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// figures are the results of a run of the scenario tree.
+// figures are the results of rig.tree.
 type figures struct {
 	shape
 
@@ -26,7 +26,7 @@ type figures struct {
 	writes, removalWrites      gauge.Counts
 }
 
-// tree measures the tree, between two measurements of the plain client.
+// tree calls declare between two runs of the plain client.
 func (r *rig) tree(ctx context.Context, latency time.Duration) (f figures, err error) {
 	r.setLatency(latency)
 	defer r.setLatency(0)
@@ -51,7 +51,7 @@ func (r *rig) tree(ctx context.Context, latency time.Duration) (f figures, err e
 	return f, nil
 }
 
-// declare creates all objects and deletes them.
+// declare creates all objects, waits until all are Available, and deletes all objects.
 func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 	start, err := r.count(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (r *rig) declare(ctx context.Context, all []*element, f *figures) error {
 	return nil
 }
 
-// awaitQuiet waits until one second passes without a call or a write.
+// awaitQuiet waits until 1 second passes without a call or a write.
 func (r *rig) awaitQuiet(ctx context.Context) (tally, error) {
 	const quiet = time.Second
 	last, err := r.count(ctx)
@@ -112,8 +112,8 @@ func (r *rig) awaitQuiet(ctx context.Context) (tally, error) {
 	return last, err
 }
 
-// since returns the difference to an earlier tally: calls to Neutron, and writes of the kinds
-// and of Secrets.
+// since returns the difference to an earlier tally: calls to Neutron, and writes of
+// openstack.k-orc.cloud objects and of Secrets.
 func (t tally) since(before tally) (calls map[string]int, writes gauge.Counts) {
 	if t.calls != nil {
 		calls = map[string]int{}
@@ -162,7 +162,7 @@ func (f figures) print(w io.Writer) {
 		list(f.removals), list(texts(f.removalWrites)))
 }
 
-// path returns the duration of the longest chain of calls.
+// path returns the duration of figures.depth sequential calls.
 func (f figures) path(call time.Duration) time.Duration { return call * time.Duration(f.depth) }
 
 func (f figures) each(n int) float64 { return float64(n) / float64(f.objects) }
@@ -179,7 +179,7 @@ func sum(counts map[string]int) int {
 	return n
 }
 
-// texts returns the counts by a short text for each request.
+// texts returns the counts by gauge.Request.String() without the API group.
 func texts(counts gauge.Counts) map[string]int {
 	named := map[string]int{}
 	for q, n := range counts {
@@ -189,7 +189,7 @@ func texts(counts gauge.Counts) map[string]int {
 	return named
 }
 
-// list returns counts in one line, in a fixed order.
+// list returns counts in a line, sorted by key.
 func list(counts map[string]int) string {
 	parts := make([]string, 0, len(counts))
 	for _, what := range slices.Sorted(maps.Keys(counts)) {

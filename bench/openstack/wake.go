@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// wakes are the times from when a watch showed a Network as Available until it showed the
-// waiting Subnet as Available.
+// wakes are the times from a watch event with an Available Network until a watch event with the
+// waiting Subnet Available.
 type wakes []time.Duration
 
 // wake creates one Subnet after the other, each before its Network.
@@ -37,8 +37,8 @@ func (r *rig) wake(ctx context.Context) (wakes, error) {
 	return all, r.await(ctx, firstNetworks)
 }
 
-// wakeOne creates a Subnet, waits for its message, and creates its Network. before is the
-// number of objects so far.
+// wakeOne creates a Subnet, waits for its Progressing message, and creates its Network. The
+// parameter before is the number of objects so far.
 func (r *rig) wakeOne(ctx context.Context, net, sub *element, before int) (time.Duration, error) {
 	if err := r.create(ctx, []*element{sub}); err != nil {
 		return 0, err

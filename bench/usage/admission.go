@@ -8,8 +8,8 @@ import (
 )
 
 // admission compares refused deletions, for which the API server calls the implementation, with
-// deletions of objects without a Usage. Both alternate, so that other load on the machine
-// affects both.
+// deletions of objects without a Usage. admissionRun alternates both, so that other load on the
+// machine affects both.
 func (r *rig) admission(ctx context.Context, p *population) error {
 	n := len(p.pairs)
 	var refused, plain [][]float64

@@ -13,8 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// auditPolicy makes the API server write one line for each answered request. The level Metadata
-// logs user and object, and no content.
+// auditPolicy makes the API server write one line for each answered request. The level Metadata logs
+// user and object, and no content.
 const auditPolicy = `apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived, ResponseStarted]
@@ -23,7 +23,7 @@ rules:
 - level: Metadata
 `
 
-// auditEvent has the used fields of an audit event.
+// auditEvent has the fields of an audit event that countClients reads.
 type auditEvent struct {
 	Verb      string `json:"verb"`
 	UserAgent string `json:"userAgent"`
@@ -37,7 +37,7 @@ type auditEvent struct {
 	} `json:"objectRef"`
 }
 
-// client returns the sender of a request: program and user.
+// client returns the sender of a request: the program in UserAgent, and the user.
 func (e auditEvent) client() string {
 	program, _, _ := strings.Cut(e.UserAgent, "/")
 	return program + " as " + e.User.Username
@@ -53,8 +53,8 @@ func (e auditEvent) request() string {
 	}.String()
 }
 
-// countClients counts the requests of an audit log by client and request, without this
-// program's requests and without watches.
+// countClients counts the requests of an audit log by auditEvent.client() and request(), without
+// this program's requests and without watches.
 func countClients(log io.Reader) (map[string]int, error) {
 	result := map[string]int{}
 	lines := bufio.NewScanner(log)
@@ -75,7 +75,7 @@ func countClients(log io.Reader) (map[string]int, error) {
 	return result, nil
 }
 
-// auditSize returns the present size of the log, or 0 without a log.
+// auditSize returns the current size of the audit log, or 0 if the log does not exist.
 func auditSize(path string) (int64, error) {
 	if path == "" {
 		return 0, nil
@@ -90,7 +90,7 @@ func auditSize(path string) (int64, error) {
 	return info.Size(), nil
 }
 
-// auditBetween counts the requests between two sizes of the log.
+// auditBetween counts the requests between two sizes of the audit log.
 func auditBetween(path string, from, to int64) (clients map[string]int, err error) {
 	if path == "" {
 		return nil, nil

@@ -11,10 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errDeleted says that protection failed: an object in use was deleted.
+// errDeleted says that protection failed: the API server deleted an object in use.
 var errDeleted = errors.New("deleted although it is in use")
 
-// tryDelete tries to delete an object in use. Any answer but a refusal is an error.
+// tryDelete sends a DELETE for an object in use. tryDelete returns an error for any answer but a
+// refusal.
 func (r *rig) tryDelete(ctx context.Context, name string) (time.Duration, error) {
 	start := time.Now()
 	err := r.objects.Delete(ctx, name, metav1.DeleteOptions{})
@@ -29,7 +30,7 @@ func (r *rig) tryDelete(ctx context.Context, name string) (time.Duration, error)
 	}
 }
 
-// blockedFigures collects the results of blocked. Each value of an outer slice is a run.
+// blockedFigures collects the results of rig.blocked. Each element of an outer slice is a run.
 type blockedFigures struct {
 	first, repeated   [][]float64
 	written           []float64
@@ -74,8 +75,8 @@ func (r *rig) blockedOne(ctx context.Context) error {
 // worthwhile is the least number of untried objects for a rate with many clients.
 const worthwhile = 1000
 
-// blocked measures refusals in a population: first attempts on objects without an earlier
-// attempt, then repeated attempts on the same objects.
+// blocked measures refusals in a population: first attempts on objects without an earlier attempt,
+// then repeated attempts on the same objects.
 func (r *rig) blocked(ctx context.Context, p *population) error {
 	var f blockedFigures
 	n := len(p.pairs)
@@ -100,7 +101,7 @@ func (r *rig) blocked(ctx context.Context, p *population) error {
 	return nil
 }
 
-// blockedRun is one run with objects without an earlier attempt.
+// blockedRun is a run of rig.blocked with objects from population.fresh.
 func (r *rig) blockedRun(ctx context.Context, p *population, f *blockedFigures) error {
 	n := len(p.pairs)
 	pairs := p.fresh(max(1, min(r.o.blockedSamples, n/r.o.runs)))
@@ -147,7 +148,7 @@ func (r *rig) blockedRun(ctx context.Context, p *population, f *blockedFigures) 
 	return nil
 }
 
-// attempt tries deletions one after the other, in turn for each pair.
+// attempt calls tryDelete one after the other, in turn for each pair.
 func (r *rig) attempt(ctx context.Context, pairs []pair, times int) ([]float64, error) {
 	var unexpected surprises
 	each := make([]float64, 0, times)
@@ -164,8 +165,8 @@ func (r *rig) attempt(ctx context.Context, pairs []pair, times int) ([]float64, 
 	return each, nil
 }
 
-// hammer tries deletions with many clients until the time is up, or until limit attempts if
-// limit is set.
+// hammer calls tryDelete in options.clients goroutines during options.throughput, or until `limit`
+// attempts if limit is not 0.
 func (r *rig) hammer(ctx context.Context, pairs []pair, limit int) (rate float64, each []float64, err error) {
 	var unexpected surprises
 	var next atomic.Int64
@@ -208,7 +209,8 @@ type surprises struct {
 	fatal error
 }
 
-// note counts an answer. note returns an error if the measurement can't continue.
+// note counts an answer. note returns an error if the measurement can't continue, such as
+// errDeleted.
 func (s *surprises) note(err error) error {
 	if err == nil {
 		return nil

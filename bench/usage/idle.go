@@ -6,7 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// idle pauses, and reports the requests of other clients during the pause.
+// idle pauses for options.idle, and reports the requests of other clients during the pause.
 func (r *rig) idle(ctx context.Context, n int) error {
 	r.log("%s, %d Usages, %s ...", idleScenario, n, r.o.idle)
 	versions, err := r.versions(ctx)
@@ -44,8 +44,8 @@ func (r *rig) idle(ctx context.Context, n int) error {
 	return r.charge(idleScenario, n, 0, before, after)
 }
 
-// onSubject counts the requests of other clients about the measured kinds. All other requests
-// are the cluster's own: leases, tokens and controllers.
+// onSubject counts the requests of other clients about Usages and about objectKind. All other
+// requests are the cluster's own: for Leases, tokens and controllers.
 func (r *rig) onSubject(before, after reading) int {
 	sum := 0
 	for key, n := range after.server.Minus(before.server).Minus(after.own.Minus(before.own)) {
@@ -61,7 +61,7 @@ func (r *rig) onSubject(before, after reading) int {
 // versions has the resourceVersion of each object of this run.
 type versions map[string]string
 
-// changed counts the objects with another resourceVersion later, and the deleted objects.
+// changed counts the objects with another resourceVersion in `later`, and the deleted objects.
 func (v versions) changed(later versions) int {
 	n := 0
 	for name, version := range v {
@@ -72,7 +72,7 @@ func (v versions) changed(later versions) int {
 	return n
 }
 
-// versions lists the objects and the Usages.
+// versions lists the objects and the Usages of this run.
 func (r *rig) versions(ctx context.Context) (versions, error) {
 	result := versions{}
 	objects, err := r.objectData.List(ctx, r.selected(metav1.ListOptions{}))

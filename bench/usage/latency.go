@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// quietTime is the pause between two samples, so that the work for one sample does not slow
-// down the next.
+// quietTime is the pause between two samples, so that the work for a sample does not slow down the
+// next sample.
 const quietTime = 50 * time.Millisecond
 
-// latency measures one Usage at a time: from just before its creation until a watch shows the
-// label, and until a watch shows Ready.
+// latency measures one Usage at a time: from just before its Create until a watch shows lockLabel
+// on the used object, and until a watch shows Ready.
 func (r *rig) latency(ctx context.Context) error {
 	var labelled, ready [][]float64
 	for run := range r.o.runs {

@@ -15,10 +15,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/localcluster"
 )
 
-// operatorAccount is the only user that may remove the label.
+// operatorAccount is the only user who may remove lockLabel.
 const operatorAccount = "system:serviceaccount:kinship-system:kinship-usage"
 
-// localRun is a control plane on this machine, with an operator.
+// localRun is a control plane on this machine, with an operator process.
 type localRun struct {
 	cluster  *localcluster.Cluster
 	operator *gauge.Operator
@@ -26,8 +26,8 @@ type localRun struct {
 	isTemp   bool
 }
 
-// startLocal starts the control plane and the operator, and sets the options with their
-// addresses. If either ends too early, startLocal calls cancel with the reason.
+// startLocal starts the control plane and the operator, and sets options.kubeconfig and the process
+// IDs. If a process ends too early, startLocal calls cancel with the reason.
 func startLocal(
 	ctx context.Context, o *options, progress io.Writer, cancel context.CancelCauseFunc,
 ) (_ *localRun, err error) {
@@ -75,7 +75,7 @@ func startLocal(
 	return l, l.awaitInstalled(ctx, o)
 }
 
-// operate starts the operator, which calls cancel if it ends before Stop.
+// operate starts the operator. If the operator ends before Operator.Stop, cancel is called.
 func (l *localRun) operate(ctx context.Context, o *options, cancel context.CancelCauseFunc) (err error) {
 	args := append([]string{"--packs", "usage"}, o.operatorArgs...)
 	l.operator, err = gauge.StartOperator(
@@ -83,7 +83,8 @@ func (l *localRun) operate(ctx context.Context, o *options, cancel context.Cance
 	return err
 }
 
-// restart ends the operator and starts it again, and returns the time and the process ID.
+// restart ends the operator and starts it again, and returns the time of the start and the process
+// ID.
 func (l *localRun) restart(
 	ctx context.Context, o *options, cancel context.CancelCauseFunc,
 ) (at time.Time, pid int, err error) {
@@ -95,7 +96,7 @@ func (l *localRun) restart(
 	return at, l.operator.PID, nil
 }
 
-// auditArgs returns the API server's flags for an audit log.
+// auditArgs returns the flags of kube-apiserver for an audit log.
 func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 	policy := filepath.Join(l.dir, "audit-policy.yaml")
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
@@ -109,8 +110,8 @@ func (l *localRun) auditArgs(o *options) (map[string][]string, error) {
 	}}, nil
 }
 
-// awaitInstalled waits for the kind of Usage and then restarts kube-controller-manager: its
-// garbage collector would learn of new kinds half a minute later.
+// awaitInstalled waits until the API server serves the kind of Usage, and then restarts
+// kube-controller-manager: its garbage collector would see a new kind only after 30 seconds.
 func (l *localRun) awaitInstalled(ctx context.Context, o *options) error {
 	client, err := discovery.NewDiscoveryClientForConfig(l.cluster.Config())
 	if err != nil {
@@ -125,8 +126,7 @@ func (l *localRun) awaitInstalled(ctx context.Context, o *options) error {
 	return l.cluster.Restart(ctx, localcluster.ControllerManager)
 }
 
-// stop ends the operator and the control plane, and removes their files unless --data-dir is
-// set.
+// stop ends the operator and the control plane, and removes their files unless --data-dir is set.
 func (l *localRun) stop() error {
 	if l.operator != nil {
 		l.operator.Stop()

@@ -46,8 +46,8 @@ func newCommand(out, errOut io.Writer) *cobra.Command {
 // errProblems says that the printed figures must not be trusted.
 var errProblems = errors.New("the implementation did not behave as the figures assume; see the problems above")
 
-// run measures and prints the figures, even after an error. run fails if the implementation
-// misbehaved.
+// run measures and prints the figures, even after an error. run returns errProblems if the
+// implementation misbehaved.
 func run(ctx context.Context, o *options, out, errOut io.Writer) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// Names of the measured processes.
+// Names of the measured processes in reading.processes.
 const (
 	operatorProcess  = "operator"
 	apiServerProcess = "apiserver"
@@ -19,7 +19,7 @@ const (
 	ownProcess       = "generator"
 )
 
-// processNames is the order of the processes in tables.
+// processNames is the order of the processes in costTable.
 var processNames = []string{operatorProcess, apiServerProcess, etcdProcess, ownProcess}
 
 // meter reads counters. meter never resets a counter, so other readers are not disturbed.
@@ -42,7 +42,7 @@ func newMeter(server rest.Interface, own *ownRequests, o *options) *meter {
 	return m
 }
 
-// reading has the values of all counters at one time.
+// reading has the values of all counters at a time.
 type reading struct {
 	at        time.Time
 	server    gauge.Counts
@@ -73,7 +73,7 @@ func (m *meter) read(ctx context.Context) (reading, error) {
 	return r, err
 }
 
-// load is the resource usage of one process during a scenario.
+// load is the resource usage of a process during a scenario.
 type load struct {
 	CPUSeconds float64 `json:"cpuSeconds"`
 	MemoryMB   float64 `json:"memoryMB"`
@@ -87,13 +87,13 @@ type cost struct {
 	Usages     int     `json:"usages"`
 	Operations int     `json:"operations"`
 	Seconds    float64 `json:"seconds"`
-	// Requests counts the requests that the generator did not send; Reads, Writes and Reviews
-	// count them by class.
+	// Requests counts the requests that the generator did not send; Reads, Writes and Reviews count
+	// by gauge.Class.
 	Requests int `json:"requests"`
 	Reads    int `json:"reads"`
 	Writes   int `json:"writes"`
 	Reviews  int `json:"reviews"`
-	// Own counts the requests of the generator.
+	// Own counts the requests of the generator (ownRequests).
 	Own       int             `json:"own"`
 	Processes map[string]load `json:"processes"`
 	Breakdown []requestCount  `json:"breakdown"`

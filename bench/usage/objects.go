@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Labels of the measured API; they are the same in all of its versions.
+// lockLabel, lockValue and composedLabel are labels of the measured API, the same in all of its
+// versions.
 const (
 	lockLabel     = "crossplane.io/in-use"
 	lockValue     = "true"
@@ -18,13 +19,15 @@ const (
 // runLabel is a label of all objects that a run of this program creates.
 const runLabel = "bench.kinship.dev/run"
 
-// pair is the name of a Usage, and the prefix of the names of its two objects.
+// pair is the name of a Usage, and the prefix of the names of its two objects: pair.of() and
+// pair.by().
 type pair string
 
 func (p pair) of() string { return string(p) + "-of" }
 func (p pair) by() string { return string(p) + "-by" }
 
-// objectKind is the kind of the used and using objects: a kind that no controller acts upon.
+// objectKind is the kind of the used and using objects: a kind that no controller acts upon, such
+// as ConfigMap.
 type objectKind struct {
 	gvr  schema.GroupVersionResource
 	kind string
@@ -33,7 +36,7 @@ type objectKind struct {
 }
 
 // A namespaced Usage uses ConfigMaps. A cluster-scoped Usage can't name a namespaced object in
-// every implementation, and uses RuntimeClasses.
+// every implementation, so a cluster-scoped Usage uses RuntimeClasses.
 var (
 	configMaps = objectKind{
 		gvr:  schema.GroupVersionResource{Version: "v1", Resource: "configmaps"},
@@ -64,9 +67,9 @@ func (k objectKind) object(run, name string, owners ...metav1.OwnerReference) *u
 
 // manner says how a Usage is released.
 type manner struct {
-	// composed makes the Usage wait for its using object.
+	// composed makes the Usage wait for its using object, by composedLabel.
 	composed bool
-	// replay repeats a refused deletion after the release.
+	// replay sets spec.replayDeletion: the operator repeats a refused deletion after the release.
 	replay bool
 }
 

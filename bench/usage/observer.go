@@ -15,19 +15,19 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// predicate reports whether an event shows the expected change.
+// predicate reports whether a watch event shows the expected change.
 type predicate func(watch.EventType, runtime.Object) bool
 
-// observer returns the times at which one watch showed expected changes.
+// observer returns the times at which a watch showed the changes that expectations name.
 type observer struct {
 	mu      sync.Mutex
 	waiting map[string][]*expectation
-	// failed is closed when the watch has ended for good; err is set before.
+	// failed is closed when the watch has ended for good; observer.err is set earlier.
 	failed chan struct{}
 	err    error
 }
 
-// expectation is one expected change.
+// expectation is an expected change of an object.
 type expectation struct {
 	what     string
 	holds    predicate
@@ -37,7 +37,7 @@ type expectation struct {
 
 var errWatchEnded = errors.New("the watch ended")
 
-// observe starts a watch from the present state. The watch ends with the context.
+// observe starts a watch at the resourceVersion of list. The watch ends with the context.
 func observe(ctx context.Context, list listFunc, watchFrom cache.WatchFuncWithContext) (*observer, error) {
 	version, err := list(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func observe(ctx context.Context, list listFunc, watchFrom cache.WatchFuncWithCo
 	return o, nil
 }
 
-// listFunc returns the resourceVersion from which a watch begins.
+// listFunc returns the resourceVersion at which a watch begins.
 type listFunc func(context.Context) (string, error)
 
 func (o *observer) run(events watch.Interface) {
@@ -96,8 +96,8 @@ func (o *observer) deliver(now time.Time, event watch.Event) {
 	o.waiting[object.GetName()] = rest
 }
 
-// expect registers an expectation. Call expect before the request that causes the change: only
-// later events count.
+// expect registers an expectation. A scenario calls expect before the request that causes the
+// change: only later events count.
 func (o *observer) expect(name, what string, holds predicate) *expectation {
 	e := &expectation{what: name + " to be " + what, holds: holds, seen: make(chan time.Time, 1), observer: o}
 	o.mu.Lock()
@@ -106,7 +106,7 @@ func (o *observer) expect(name, what string, holds predicate) *expectation {
 	return e
 }
 
-// errNotSeen is wrapped if an expected change is not seen in time.
+// errNotSeen is wrapped if a watch does not show an expected change in time.
 var errNotSeen = errors.New("not seen in time")
 
 // wait returns the time at which the watch showed the change.
@@ -132,7 +132,7 @@ func (e *expectation) wait(ctx context.Context, patience time.Duration) (time.Ti
 	}
 }
 
-// waitAll returns the time of the last of the changes.
+// waitAll returns the time of the last change of all expectations.
 func waitAll(ctx context.Context, all []*expectation, patience time.Duration) (time.Time, error) {
 	deadline := time.Now().Add(patience)
 	var last time.Time
@@ -163,7 +163,7 @@ func hasLock(object runtime.Object) bool {
 	return err == nil && accessor.GetLabels()[lockLabel] == lockValue
 }
 
-// isReady reads the condition without copying the object, because thousands of events arrive
+// isReady reads status.conditions without a copy of the object, because thousands of events arrive
 // while the machine is busy.
 func isReady(event watch.EventType, object runtime.Object) bool {
 	content, ok := object.(runtime.Unstructured)

@@ -101,7 +101,7 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dataDir, "data-dir", o.dataDir, "with --local, keep the control plane's files and logs here")
 }
 
-// complete checks the flags and expands abbreviated scenario names.
+// complete checks the flags and expands names such as "release" to scenarios.
 func (o *options) complete() error {
 	var chosen []string
 	for _, name := range o.scenarios {
@@ -131,7 +131,8 @@ func (o *options) wants(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(o.scenarios, name) })
 }
 
-// patience returns how long to wait for a number of changes.
+// patience returns how long to wait for a number of changes: options.timeout, and as much again for
+// each 1,000 changes.
 func (o *options) patience(changes int) time.Duration {
 	return o.timeout * time.Duration(1+changes/1000)
 }

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// measure runs the chosen scenarios: first without a population, then with a thousand Usages,
-// then with all Usages.
+// measure runs the chosen scenarios: first without a population, then with 1,000 Usages, then with
+// options.n Usages.
 func (r *rig) measure(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, r.cleanUp(context.WithoutCancel(ctx))) }()
 	r.log("Waiting for the first Usage to be Ready ...")
@@ -50,7 +50,8 @@ func (r *rig) measureQuiet(ctx context.Context) error {
 	return nil
 }
 
-// measureAt creates a population, measures with the population, and releases it.
+// measureAt creates a population of n Usages with onboard, measures, and releases the Usages with
+// dissolve.
 func (r *rig) measureAt(ctx context.Context, n int, isLast bool) error {
 	p, err := r.onboard(ctx, n)
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *rig) measureLast(ctx context.Context, p *population) error {
 	return nil
 }
 
-// releases runs the kinds of release with a number of other Usages. releaseGC does not depend
-// on the number and takes long, so it is measured once.
+// releases runs the release scenarios beside a number of other Usages. releaseGC does not depend on
+// the number and takes long, so releases runs releaseGC once, with others = 0.
 func (r *rig) releases(ctx context.Context, others int) error {
 	for _, s := range []struct {
 		name string
@@ -119,8 +120,8 @@ func (r *rig) releases(ctx context.Context, others int) error {
 	return nil
 }
 
-// warmUp checks that the implementation works, and makes the implementation load everything
-// that it loads at the first use.
+// warmUp checks that the implementation works, and makes the implementation load all data of a
+// first use.
 func (r *rig) warmUp(ctx context.Context) error {
 	p := r.newPair("warm")
 	if err := r.createObjects(ctx, p); err != nil {
@@ -147,18 +148,18 @@ func (r *rig) warmUp(ctx context.Context) error {
 	return r.deleteObject(ctx, p.of())
 }
 
-// cleanUpTime limits the time of cleanUp.
+// cleanUpTime bounds rig.cleanUp.
 const cleanUpTime = 5 * time.Minute
 
-// cleanUp deletes the remaining objects of this run, in the order of their protection, even
-// after a failure.
+// cleanUp deletes the remaining objects of this run, even after a failure: the Usages first,
+// because a Usage protects its object.
 func (r *rig) cleanUp(ctx context.Context) error {
 	if r.o.local {
 		return nil // The whole control plane is deleted.
 	}
 	r.log("Cleaning up ...")
 	all := r.selected(metav1.ListOptions{})
-	// One request may not be enough: the server ends it after a minute.
+	// The API server ends a DeleteCollection after 1 minute, so retry repeats the request.
 	err := retry(ctx, cleanUpTime, func(ctx context.Context) error {
 		return r.usages.DeleteCollection(ctx, metav1.DeleteOptions{}, all)
 	})

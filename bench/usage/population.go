@@ -9,29 +9,30 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// population is a number of Usages that are Ready. The deletion of the used objects of the
-// first `attempted` pairs was already tried and refused.
+// population is a number of Usages that are Ready. For the first `attempted` pairs, tryDelete of
+// the used object was already refused.
 type population struct {
 	pairs     []pair
 	attempted int
 }
 
-// fresh returns pairs without an earlier attempt, fewer than n at the end.
+// fresh returns at most n pairs without an earlier attempt; fewer if population.pairs has fewer
+// left.
 func (p *population) fresh(n int) []pair {
 	taken := p.pairs[p.attempted:min(p.attempted+n, len(p.pairs))]
 	p.attempted += len(taken)
 	return taken
 }
 
-// creators is the number of clients that create and delete a population.
+// creators is the number of goroutines of rig.each.
 const creators = 8
 
-// afterglow is how long requests after readiness, such as events, count as part of the
-// onboarding.
+// afterglow is how long requests after readiness, such as those for Events, count as part of
+// rig.onboard.
 const afterglow = 5 * time.Second
 
-// onboard creates a population and reports the time until it is Ready. The objects are created
-// first, so the time is for the Usages only.
+// onboard creates a population and reports the time until all Usages are Ready. onboard creates the
+// objects earlier, so the time is for the Usages only.
 func (r *rig) onboard(ctx context.Context, n int) (*population, error) {
 	r.log("%s, creating %d pairs of objects ...", onboardingScenario, n)
 	p := &population{pairs: r.newPairs("p", n)}
@@ -112,8 +113,8 @@ func (r *rig) release(ctx context.Context, pairs []pair) error {
 	return r.each(ctx, pairs, func(ctx context.Context, p pair) error { return r.deleteObject(ctx, p.of()) })
 }
 
-// releaseAll deletes the using objects. releaseAll returns the times when the last using object
-// was deleted, when the last used object was free, and when the last Usage was deleted.
+// releaseAll deletes the using objects. releaseAll returns the times when the last using object was
+// deleted, when the last used object lost lockLabel, and when the last Usage was deleted.
 func (r *rig) releaseAll(ctx context.Context, pairs []pair) (deleted, free, gone time.Time, err error) {
 	labels, usages := make([]*expectation, 0, len(pairs)), make([]*expectation, 0, len(pairs))
 	for _, p := range pairs {
@@ -140,7 +141,7 @@ func (r *rig) newPairs(prefix string, n int) []pair {
 	return pairs
 }
 
-// each calls do for every pair, with several clients.
+// each calls do for every pair, in `creators` goroutines.
 func (r *rig) each(ctx context.Context, pairs []pair, do func(context.Context, pair) error) error {
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)

@@ -9,13 +9,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// probeInterval is how often to try by dry run whether an object can be deleted. No watch shows
-// this.
+// probeInterval is the pause between two calls of rig.probe: no watch shows whether an object can be
+// deleted.
 const probeInterval = 3 * time.Millisecond
 
-// maxPhase is the longest time from the deletion of a composed Usage to the deletion of its
-// using object. The time is random, so that a periodic task of the implementation is not always
-// met at the same point.
+// maxPhase is the longest time from the deletion of a composed Usage to the deletion of its using
+// object. The time is random: a fixed time could always meet a periodic task of the implementation
+// at the same point.
 const maxPhase = 2 * time.Second
 
 // releasePlain measures the release by the deletion of the using object.
@@ -24,7 +24,7 @@ func (r *rig) releasePlain(ctx context.Context, others int) error {
 }
 
 // releaseComposed measures the release of a Usage that was deleted before, as part of a
-// composition: the Usage waits for its using object.
+// composition: with composedLabel, the Usage waits for its using object.
 func (r *rig) releaseComposed(ctx context.Context, others int) error {
 	return r.releaseTwofold(ctx, releaseComposed, others, manner{composed: true}, func(ctx context.Context, p pair) error {
 		if err := r.usages.Delete(ctx, string(p), metav1.DeleteOptions{}); err != nil {
@@ -38,8 +38,8 @@ func (r *rig) releaseComposed(ctx context.Context, others int) error {
 	})
 }
 
-// releaseTwofold measures when the used object can be deleted, and when its label is removed.
-// prepare is called when the Usage is Ready.
+// releaseTwofold measures when the used object can be deleted, and when the used object loses
+// lockLabel. releaseTwofold calls prepare when the Usage is Ready.
 func (r *rig) releaseTwofold(
 	ctx context.Context, scenario string, others int, m manner, prepare func(context.Context, pair) error,
 ) error {
@@ -72,8 +72,8 @@ func (r *rig) releaseTwofold(
 	return nil
 }
 
-// releaseOne deletes a using object and returns the times until its used object can be deleted,
-// and until its label is removed. Both times start before the request.
+// releaseOne deletes a using object, and returns the times until the used object can be deleted,
+// and until the used object loses lockLabel. Both times start before the DELETE.
 func (r *rig) releaseOne(ctx context.Context, p pair) (deletable, unlabelled time.Duration, err error) {
 	if err := r.probe(ctx, p.of()); !isRefusal(err) {
 		return 0, 0, fmt.Errorf("%s should be refused before its release: %w", p.of(), orDeleted(err))
@@ -105,7 +105,7 @@ func orDeleted(err error) error {
 	return err
 }
 
-// probe tries by dry run whether an object can be deleted.
+// probe tries by metav1.DryRunAll whether an object can be deleted.
 func (r *rig) probe(ctx context.Context, name string) error {
 	return r.objects.Delete(ctx, name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
 }

@@ -9,15 +9,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// held is a used object that the garbage collector wants to delete.
+// held is a used object that the garbage collector tries to delete.
 type held struct {
 	pair
 	gone *expectation
 }
 
-// releaseGC measures the time from the release until the garbage collector has deleted an
-// object. The garbage collector was refused before, and therefore repeats with growing pauses.
-// All objects are held at the same time, and each is released by itself.
+// releaseGC measures the time from the release until the garbage collector has deleted an object.
+// The garbage collector was refused earlier, and therefore repeats its DELETE with growing pauses.
+// holdFromGC prepares all objects at the same time; a goroutine releases each.
 func (r *rig) releaseGC(ctx context.Context, others int) error {
 	collected := make([]float64, r.o.gcSamples)
 	err := r.metered(ctx, releaseGC, others, func(ctx context.Context) (int, error) {
@@ -47,8 +47,8 @@ func (r *rig) releaseGC(ctx context.Context, others int) error {
 	return nil
 }
 
-// holdFromGC creates used objects, deletes their owners, and lets the garbage collector be
-// refused for r.o.hold.
+// holdFromGC creates used objects, deletes their owners, and waits for options.hold, while the API
+// server refuses the garbage collector.
 func (r *rig) holdFromGC(ctx context.Context) ([]held, error) {
 	objects := make([]held, 0, r.o.gcSamples)
 	owners := make([]string, 0, r.o.gcSamples)

@@ -13,7 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// Units of figures.
+// Units of figures, the values of figure.Unit.
 const (
 	unitMS   = "ms"
 	unitS    = "s"
@@ -21,7 +21,7 @@ const (
 	unitMB   = "MB"
 )
 
-// figure is one measured quantity.
+// figure is a measured quantity.
 type figure struct {
 	Scenario string `json:"scenario"`
 	Name     string `json:"name"`
@@ -29,7 +29,7 @@ type figure struct {
 	Usages int    `json:"usages"`
 	Unit   string `json:"unit,omitempty"`
 	distribution
-	// Medians are the medians of the runs; they show whether the runs agree.
+	// Medians are the medians of the runs; Medians show whether the runs agree.
 	Medians []float64 `json:"medians,omitempty"`
 }
 
@@ -81,8 +81,7 @@ func (r *report) charge(c cost) {
 	r.Costs[i] = r.Costs[i].plus(c)
 }
 
-// plus adds the cost of a later run of the same scenario. Memory is the memory of the later
-// run.
+// plus adds the cost of a later run of the same scenario. load.MemoryMB is that of the later run.
 func (c cost) plus(later cost) cost {
 	c.Operations += later.Operations
 	c.Seconds += later.Seconds
@@ -110,7 +109,7 @@ func sumCounts(a, b []requestCount) []requestCount {
 	return sortedCounts(sum)
 }
 
-// requestCount is one line of a breakdown.
+// requestCount is a line of cost.Breakdown or cost.Clients.
 type requestCount struct {
 	Request string `json:"request"`
 	Count   int    `json:"count"`
@@ -163,7 +162,7 @@ func (r *report) title() string {
 	return fmt.Sprintf("%s, N = %d, %d runs, %d CPUs, %s", r.Usage, r.N, r.Runs, r.CPUs, r.Started.Format(time.DateOnly))
 }
 
-// markdown returns the two tables for a README.
+// markdown returns figureTable and costTable for a README.
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s", r.title(), r.figureTable().markdown(), r.costTable().markdown())
@@ -176,10 +175,10 @@ func (r *report) markdown() string {
 	return b.String()
 }
 
-// shownRequests is the number of breakdown lines in the text form; JSON has all lines.
+// shownRequests is the number of cost.Breakdown lines in the text form; JSON has all lines.
 const shownRequests = 12
 
-// text returns the tables and the requests of each client.
+// text returns figureTable and costTable, and the requests of each client.
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n%s", r.title(), r.figureTable().text(), r.costTable().text())

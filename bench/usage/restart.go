@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// restarted ends the implementation, starts it again, and reports the time from the start until a
-// Usage is Ready that was created as soon as possible.
+// restarted restarts the implementation, creates a Usage as soon as possible, and reports the time
+// from the start of the process until the Usage is Ready.
 func (r *rig) restarted(ctx context.Context, n int) error {
 	r.log("%s, %d Usages ...", restartScenario, n)
 	p := r.newPair("again")
@@ -31,7 +31,7 @@ func (r *rig) restarted(ctx context.Context, n int) error {
 	if err := pause(ctx, afterglow); err != nil {
 		return err
 	}
-	// The values are since the start of the process.
+	// gauge.Process has values since the start of the process.
 	after, err := r.meter.read(ctx)
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *rig) restarted(ctx context.Context, n int) error {
 	return r.release(ctx, []pair{p})
 }
 
-// crowd creates objects without a Usage.
+// crowd creates options.others objects without a Usage.
 func (r *rig) crowd(ctx context.Context) error {
 	if r.o.others == 0 {
 		return nil

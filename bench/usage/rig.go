@@ -21,14 +21,15 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// userAgent is the name of this program in the API server's logs.
+// userAgent is the name of this program in the API server's audit log.
 const userAgent = "kinship-bench"
 
 // rig has the clients and observers of the scenarios.
 type rig struct {
 	o   *options
 	log func(format string, args ...any)
-	// run is the name of this run, and the namespace and the label of its objects.
+	// run is the name of this run, such as bench-x7k2p. run is also the namespace and the value of
+	// runLabel of its objects.
 	run     string
 	kind    objectKind
 	clients *kubernetes.Clientset
@@ -37,20 +38,20 @@ type rig struct {
 	// objectData and usageData read and watch metadata only.
 	objectData metadataclient.ResourceInterface
 	usageData  metadataclient.ResourceInterface
-	// stripping writes objects as a user that may remove the label.
+	// stripping writes objects as options.stripAs, a user who may remove lockLabel.
 	stripping   dynamic.ResourceInterface
 	seenObjects *observer
 	seenUsages  *observer
 	meter       *meter
 	report      *report
 	serial      atomic.Int64
-	// restart ends the operator and starts it again, and returns the time and the process ID;
-	// nil if this program did not start the operator.
+	// restart ends the operator and starts it again, and returns the time and the process ID.
+	// restart is nil if this program did not start the operator.
 	restart func(context.Context) (at time.Time, pid int, err error)
 }
 
-// newRig connects, waits until the API server serves the kind of Usage, and creates a namespace
-// for a namespaced kind.
+// newRig connects to the cluster, waits until the API server serves the kind of Usage, and creates
+// a Namespace for a namespaced kind.
 func newRig(ctx context.Context, o *options, config *rest.Config, progress io.Writer) (*rig, error) {
 	own := newOwnRequests()
 	config.QPS = -1 // The client must not limit the measured rate.
@@ -80,7 +81,7 @@ func newRig(ctx context.Context, o *options, config *rest.Config, progress io.Wr
 	return r, r.observe(ctx)
 }
 
-// choose sets the kind of the objects and makes the clients.
+// choose sets rig.kind to configMaps or runtimeClasses, and creates the clients.
 func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.Client, isNamespaced bool) error {
 	all, err := dynamic.NewForConfigAndClient(config, httpClient)
 	if err != nil {
@@ -113,8 +114,7 @@ func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.
 	return nil
 }
 
-// observe starts the two watches: one of the objects' metadata, and one of whole Usages with
-// their conditions.
+// observe starts two watches: of the objects' metadata, and of whole Usages with their conditions.
 func (r *rig) observe(ctx context.Context) (err error) {
 	r.seenObjects, err = observe(ctx,
 		func(ctx context.Context) (string, error) {
@@ -147,7 +147,7 @@ func (r *rig) observe(ctx context.Context) (err error) {
 	return nil
 }
 
-// selected restricts a list or watch to the objects of this run.
+// selected restricts a list or watch to the objects of this run, by runLabel.
 func (r *rig) selected(options metav1.ListOptions) metav1.ListOptions {
 	options.LabelSelector = runLabel + "=" + r.run
 	return options
@@ -179,8 +179,7 @@ func (r *rig) createUsage(ctx context.Context, p pair, m manner) error {
 	return nil
 }
 
-// createReady creates the Usage of a pair whose objects exist, and waits until the Usage is
-// Ready.
+// createReady creates the Usage of a pair whose objects exist, and waits until the Usage is Ready.
 func (r *rig) createReady(ctx context.Context, p pair, m manner) error {
 	ready := r.seenUsages.expect(string(p), "Ready", isReady)
 	if err := r.createUsage(ctx, p, m); err != nil {
@@ -207,7 +206,8 @@ func isRefusal(err error) bool {
 	return code == http.StatusConflict || code == http.StatusForbidden
 }
 
-// problem records behaviour that makes figures misleading. problem ends nothing.
+// problem records behaviour that makes figures misleading in report.Problems. The measurement
+// continues.
 func (r *rig) problem(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.log("PROBLEM: %s", text)
@@ -243,7 +243,7 @@ func (r *rig) charge(scenario string, usages, operations int, before, after read
 	return nil
 }
 
-// awaitServed waits until discovery has the kind of Usage: an installation may still be in
+// awaitServed waits until discovery has the kind of Usage, because an installation may still be in
 // progress. awaitServed returns whether the kind is namespaced.
 func awaitServed(
 	ctx context.Context, client discovery.DiscoveryInterface, o *options,
@@ -268,11 +268,10 @@ func awaitServed(
 	return isNamespaced, nil
 }
 
-// retryInterval is how often to repeat a request that is not possible yet. No measured time
-// contains such a wait.
+// retryInterval is the pause of retry. No measured time contains a retryInterval.
 const retryInterval = 250 * time.Millisecond
 
-// retry calls try until it succeeds, and returns the last error after patience.
+// retry calls try until try succeeds, and returns the last error after patience.
 func retry(ctx context.Context, patience time.Duration, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

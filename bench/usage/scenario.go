@@ -27,7 +27,7 @@ func names() []string {
 	}, releases...)
 }
 
-// expand returns the scenarios for a name on the command line, or nil.
+// expand returns the scenarios for a name in --scenarios, or nil.
 func expand(name string) []string {
 	switch {
 	case name == "all":
@@ -41,7 +41,7 @@ func expand(name string) []string {
 	}
 }
 
-// steps returns the sizes of the populations to measure: a thousand, then n.
+// steps returns the sizes of the populations: 1,000, then n.
 func steps(n int) []int {
 	const first = 1000
 	if n <= first {

@@ -16,7 +16,7 @@ type distribution struct {
 	Max    float64 `json:"max"`
 }
 
-// distribute returns the statistics of values, or zero for no values.
+// distribute returns the distribution of values; without values, the zero distribution.
 func distribute(values []float64) distribution {
 	if len(values) == 0 {
 		return distribution{}
@@ -32,8 +32,8 @@ func distribute(values []float64) distribution {
 	}
 }
 
-// percentile returns the smallest of the sorted values that p percent of them do not exceed
-// (nearest rank): always a measured value, never a value in between.
+// percentile returns the smallest of the sorted values that p percent of the values do not exceed
+// (nearest rank). percentile never interpolates: its result is always a measured value.
 func percentile(sorted []float64, p float64) float64 {
 	rank := int(math.Ceil(p / 100 * float64(len(sorted))))
 	return sorted[min(max(rank, 1), len(sorted))-1]

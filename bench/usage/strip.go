@@ -10,14 +10,16 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// strippingConfig returns the config of a user that may remove the label.
+// strippingConfig returns a rest.Config that acts as options.stripAs, a user who may remove
+// lockLabel.
 func (r *rig) strippingConfig(config *rest.Config) *rest.Config {
 	stripping := rest.CopyConfig(config)
 	stripping.Impersonate = rest.ImpersonationConfig{UserName: r.o.stripAs}
 	return stripping
 }
 
-// stripped removes the label of used objects and measures the time until the label is back.
+// stripped removes lockLabel from used objects, and measures the time until the operator has
+// restored lockLabel.
 func (r *rig) stripped(ctx context.Context, others int) error {
 	r.log("%s, %d other Usages ...", stripScenario, others)
 	pairs := r.newPairs(stripScenario, r.o.latencySamples)

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// table has rows of cells below a head. The first columns have words, the others numbers.
+// table has rows of cells below a head. The first table.words columns have words, the others
+// numbers.
 type table struct {
 	words int
 	head  []string
@@ -53,7 +54,7 @@ func (r *report) costTable() table {
 	return t
 }
 
-// each returns the number of requests per operation; the scenario idle has no operations.
+// each returns the number of requests per operation; idleScenario has no operations.
 func (c cost) each(n int) string {
 	if c.Operations == 0 {
 		return "-"
@@ -61,8 +62,8 @@ func (c cost) each(n int) string {
 	return number(float64(n) / float64(c.Operations))
 }
 
-// cpuEach returns the CPU time of all processes for one operation, in milliseconds. Unlike
-// rates and latencies, it does not change with other load on the machine.
+// cpuEach returns the CPU time of all processes for one operation, in milliseconds. Unlike rates
+// and latencies, cpuEach does not change with other load on the machine.
 func (c cost) cpuEach() string {
 	if c.Operations == 0 || len(c.Processes) == 0 {
 		return "-"

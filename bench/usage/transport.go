@@ -11,8 +11,8 @@ import (
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
 )
 
-// ownRequests counts the requests of this program by the API server's labels, so that they can
-// be subtracted from the API server's counters.
+// ownRequests counts the requests of this program by the labels of apiserver_request_total, so that
+// meter.since can subtract them from the API server's counters.
 type ownRequests struct {
 	resolver request.RequestInfoFactory
 
@@ -30,7 +30,7 @@ func newOwnRequests() *ownRequests {
 	}
 }
 
-// wrap counts a request when it is answered, as the API server does.
+// wrap counts a request after its answer, as the API server does.
 func (o *ownRequests) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)

@@ -9,7 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// runbooks is the URL of the runbooks. An alert's runbook is the section with the alert's name.
+// runbooks is the URL of docs/troubleshooting.md. The runbook of an alert is the section with the
+// alert's name.
 const runbooks = "https://github.com/kinship-dev/kinship/blob/main/docs/troubleshooting.md#"
 
 // alertGroups are the groups of a PrometheusRule.
@@ -30,8 +31,8 @@ type alertRule struct {
 
 var alertBlock = regexp.MustCompile("(?s)```yaml\n(groups:.*?)```")
 
-// alerts returns the alert rules of a page. Each rule has an annotation with the URL of its runbook, the
-// section of runbookPage that has the alert's name.
+// alerts returns the alert rules of a page. Each rule gets an annotation with the URL of its
+// runbook: the section of runbookPage with the alert's name.
 func alerts(page, runbookPage string) (string, error) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Command chart writes the generated files of charts/kinship: `make generate` runs it.
+// Command chart writes the generated files of charts/kinship: `make generate` runs the command.
 //
-// The templates contain the objects of app.Objects, which `kinship operator --install` also applies. So
-// the chart and --install give the same rights, webhooks and policies.
+// The templates contain the objects of app.Objects, which `kinship operator --install` also
+// applies. So the chart and --install give the same rights, webhooks and policies.
 package main
 
 import (
@@ -36,7 +36,7 @@ func run(root, chart string) error {
 	return nil
 }
 
-// generate returns the generated files by their names.
+// generate returns the generated files by name.
 func generate(root string) (map[string]string, error) {
 	files, err := templates()
 	if err != nil {
@@ -55,8 +55,8 @@ func generate(root string) (map[string]string, error) {
 	return files, nil
 }
 
-// templates returns the generated templates by their names: definitions and other objects of each
-// pack, and of the process itself.
+// templates returns the generated templates by name: CustomResourceDefinitions and other objects of
+// each pack, and objects of the process.
 func templates() (map[string]string, error) {
 	packs := app.PackNames()
 	all := map[string]*variants{}

@@ -11,11 +11,11 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 )
 
-// keepAnnotation has Helm keep an object when the release is uninstalled.
+// keepAnnotation makes Helm keep an object at `helm uninstall`.
 const keepAnnotation = "helm.sh/resource-policy"
 
-// Marks stand for values of the chart in rendered manifests. expand replaces each mark by a template
-// expression. No other text of a manifest contains a mark.
+// namespaceMark, versionMark and webhookMark stand for values of the chart in rendered manifests.
+// expand replaces each mark by a template expression. No other text of a manifest contains a mark.
 const (
 	namespaceMark = "mark-namespace"
 	versionMark   = "mark-version"
@@ -28,7 +28,8 @@ var (
 	oamMark   = []schema.GroupResource{{Group: "mark-oam", Resource: "mark"}}
 )
 
-// namespaces is the list of namespaces in a template, as app.Options has them: sorted, each once.
+// namespaces is the list of namespaces in a template, as in app.Options.Namespaces: sorted, each
+// once.
 const namespaces = "uniq (sortAlpha $.Values.namespaces)"
 
 var (
@@ -40,7 +41,7 @@ var (
 			`\n  resources:\n(?:  - \w+\n)+  verbs:\n(?:  - \w+\n)+`)
 )
 
-// lists maps each mark to the value of the chart that lists its kinds.
+// lists maps each mark to the list of kinds in values.yaml.
 var lists = map[string]string{
 	"used": "$.Values.packs.usage.kinds", "using": "$.Values.packs.usage.usingKinds", "oam": "$.Values.packs.oam.kinds",
 }
@@ -57,8 +58,8 @@ func expand(text string) string {
 	})
 }
 
-// kindRules returns the rules for the resources in a list, such as deployments.apps. For Pods in the list
-// of used kinds, the rules include the creation of evictions.
+// kindRules returns the rules for the resources in a list, such as deployments.apps. If the list of
+// used kinds has pods, kindRules adds the right to create pods/eviction.
 func kindRules(list, verbs string, used bool) string {
 	text := "{{- range " + list + " }}\n{{- $kind := splitn \".\" 2 . }}\n" +
 		"- apiGroups:\n  - {{ $kind._1 | default \"\" | quote }}\n" +
@@ -70,17 +71,17 @@ func kindRules(list, verbs string, used bool) string {
 	return text + "{{- end }}\n"
 }
 
-// perNamespace repeats an object in all namespaces.
+// perNamespace repeats an object in each of $.Values.namespaces.
 func perNamespace(text string) string {
 	return "{{- range $namespace := " + namespaces + " }}\n" +
 		strings.ReplaceAll(text, "namespace: "+namespaceMark, "namespace: {{ $namespace | quote }}") + "{{- end }}\n"
 }
 
-// engineKey is the key of the ClusterRole of the process. This ClusterRole names the webhook
+// engineKey is the key of the ClusterRole of app.Account. This ClusterRole names the webhook
 // configurations of all packs.
 var engineKey = "ClusterRole /" + app.Account
 
-// engineRole returns the template of the ClusterRole of the process.
+// engineRole returns the template of the ClusterRole of app.Account.
 func engineRole(packs []string) (string, error) {
 	var names strings.Builder
 	var with []string
@@ -104,8 +105,8 @@ func engineRole(packs []string) (string, error) {
 	}), nil
 }
 
-// engineOf returns the ClusterRole of the process that runs one pack, without and with namespaces,
-// and the webhook configurations of the pack.
+// engineOf returns the ClusterRole of app.Account for one pack, without and with namespaces, and
+// the webhook configurations of the pack.
 func engineOf(packName string) (texts [2]string, names []string, err error) {
 	scheme, err := app.NewScheme(app.Options{})
 	if err != nil {

@@ -22,7 +22,7 @@ type setting struct {
 	mutatingPolicies bool
 }
 
-// axis is a value of the chart on which objects depend.
+// axis is a value of the chart on which objects depend, such as $.Values.enforcement.
 type axis struct {
 	// condition is true in a template if the axis is on.
 	condition string
@@ -50,14 +50,14 @@ var axes = []axis{
 // variants are the objects of an installation of one pack, for all combinations of its axes.
 type variants struct {
 	axes []axis
-	// keys are kind, namespace and name of all objects, in the order in which they are applied.
+	// keys are kind, namespace and name of all objects, in the order of app.Objects.
 	keys []string
-	// texts are the manifests of each object, by the number of the combination: the first axis is the
-	// highest bit. A combination without the object has an empty text.
+	// texts are the manifests of each object, by the number of the combination: the first axis is
+	// the highest bit. A combination without the object has an empty text.
 	texts map[string][]string
 }
 
-// render renders the objects of a pack.
+// render renders the objects of a pack for all combinations.
 func render(packName string) (*variants, error) {
 	v := &variants{texts: map[string][]string{}}
 	for _, a := range axes {
@@ -109,7 +109,7 @@ func (v *variants) add(s setting, i, combinations int) error {
 	return nil
 }
 
-// manifest returns the key and the manifest of an object.
+// manifest returns the key and the YAML of an object.
 func manifest(scheme *runtime.Scheme, obj client.Object) (key, text string, err error) {
 	u, err := app.Manifest(scheme, obj)
 	if err != nil {
@@ -149,8 +149,8 @@ func (v *variants) template(key string) string {
 	}
 }
 
-// conditional returns a template that has the text of each combination under the conditions of the
-// combination.
+// conditional returns a template with the text of each combination under the condition of each
+// axis.
 func conditional(texts []string, axes []axis) string {
 	if !slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
 		return texts[0]
@@ -163,7 +163,8 @@ func conditional(texts []string, axes []axis) string {
 	return choice(axes[0].condition, conditional(on, axes[1:]), conditional(off, axes[1:]))
 }
 
-// choice returns a template with one text if the condition is true, and another text otherwise.
+// choice returns a template with the text `then` if the condition is true, and the text `otherwise`
+// if not.
 func choice(condition, then, otherwise string) string {
 	switch {
 	case otherwise == "":

@@ -1,4 +1,5 @@
-// Command docs writes the pages in docs/ as a web site into a directory: `make docs` runs it.
+// Command docs writes the pages in docs/ as a web site into a directory: `make docs` runs the
+// command.
 package main
 
 import (
@@ -15,7 +16,7 @@ func main() {
 	}
 }
 
-// run writes the site if all links of the pages are right.
+// run writes the site with docs.WriteSite if docs.CheckLinks finds no broken link.
 func run(root, out string) error {
 	pages, err := docs.All(root)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command kinds writes the generated API types of api/openstack/v1alpha1: `make generate` runs
-// it before controller-gen.
+// Command kinds writes the generated API types of api/openstack/v1alpha1: `make generate` runs the
+// command before controller-gen.
 package main
 
 import (

@@ -1,9 +1,10 @@
-// Command licences writes what the licences of dependencies ask for: `make generate` runs it.
+// Command licences writes the files that the licences of dependencies require: `make generate` runs
+// the command.
 //
 //	docs/licences.md       each module in the program kinship, with its licences
 //	THIRD_PARTY_LICENSES   the texts of these licences, and the modules' NOTICE files
 //
-// A module whose licence is unknown, or is none of those that Kinship may be distributed with, is an error.
+// A module with an unknown licence, or with a licence that `allowed` lacks, is an error.
 package main
 
 import (
@@ -40,8 +41,8 @@ func run(root string) error {
 	return nil
 }
 
-// table returns docs/licences.md. Versions are left out: they are in go.mod, and in the bills of materials of
-// a release.
+// table returns docs/licences.md without versions: go.mod and the SBOM files of a release have the
+// versions.
 func table(modules []*module) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Licences
@@ -63,7 +64,7 @@ The bills of materials of a release (SPDX and CycloneDX) also have the versions.
 	return b.Bytes()
 }
 
-// collect returns the texts of all files, each once, below the modules that have it.
+// collect returns the texts of all files, each text once, below the paths of its modules.
 func collect(modules []*module) []byte {
 	users, order := map[string][]string{}, []string{}
 	for _, m := range modules {

@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// own is the module of Kinship.
+// own is the path of this module.
 const own = "github.com/kinship-dev/kinship"
 
-// systems are those that releases are built for.
+// systems are the values of GOOS of a release.
 var systems = []string{"linux", "darwin", "windows"}
 
-// allowed are the licences that let Kinship be distributed under its own.
+// allowed are the SPDX names of the licences that permit a distribution under Apache-2.0.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"}
 
-// module is a dependency of the program, with the files that its licence consists of.
+// module is a dependency of the program, with the texts of its licence.
 type module struct {
 	path     string
 	licences []string
 	texts    []string
 }
 
-// list returns the modules that are in the program kinship, by path.
+// list returns the modules in the program kinship, sorted by path.
 func list(root string) ([]*module, error) {
 	folders := map[string]string{}
 	for _, system := range systems {
@@ -59,10 +59,10 @@ func list(root string) ([]*module, error) {
 	return modules, nil
 }
 
-// file is the name of a file with a licence or a notice.
+// file matches the name of a file with a licence or a notice, such as LICENSE.txt.
 var file = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$`)
 
-// read reads the files of a module. A notice names no licence, but has to be distributed too.
+// read reads the files of a module. A NOTICE file names no licence, but must be distributed too.
 func read(path, folder string) (*module, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -96,7 +96,8 @@ func read(path, folder string) (*module, error) {
 	return m, nil
 }
 
-// tidy removes differences that are none: spaces at the ends of lines, and line ends of Windows.
+// tidy removes spaces at the ends of lines, and the line ends of Windows, so that equal texts
+// compare as equal.
 func tidy(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	for i, line := range lines {
@@ -105,7 +106,7 @@ func tidy(text string) string {
 	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
 
-// marks are sentences by which a licence is known.
+// marks are sentences by which licencesIn recognises a licence.
 var marks = []struct{ licence, sentence string }{
 	{"Apache-2.0", "apache license version 2.0"},
 	{"Apache-2.0", "licensed under the apache license, version 2.0"},
@@ -117,7 +118,7 @@ var marks = []struct{ licence, sentence string }{
 	{"LGPL", "gnu lesser general public license"},
 }
 
-// licencesIn returns the licences that a text has or grants.
+// licencesIn returns the licences that a text is or grants.
 func licencesIn(text string) (found []string) {
 	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	for _, mark := range marks {

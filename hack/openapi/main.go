@@ -1,6 +1,6 @@
-// Command openapi prints the schemas of CustomResourceDefinitions as an OpenAPI document, in which each
-// version of a kind is a path that objects are posted to. hack/compatible.sh has oasdiff
-// compare two of these documents.
+// Command openapi prints the schemas of CustomResourceDefinitions as an OpenAPI document, with a
+// path and a POST for each version of a kind. In hack/compatible.sh, oasdiff compares two such
+// documents.
 //
 //	openapi DIRECTORY >document.json
 package main
@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// write writes the document of the definitions in a directory.
+// write writes the OpenAPI document of the CustomResourceDefinitions in a directory.
 func write(out io.Writer, directory string) error {
 	files, err := filepath.Glob(filepath.Join(directory, "*_*.yaml"))
 	if err != nil {
@@ -55,8 +55,8 @@ func write(out io.Writer, directory string) error {
 	})
 }
 
-// addPaths adds a path for each version that is served. Users write the spec and older operators the
-// status: both are posted.
+// addPaths adds a path for each served version. The POST has the whole schema, because users write
+// the spec, and older operators write the status.
 func addPaths(paths map[string]any, spec apiextensionsv1.CustomResourceDefinitionSpec) {
 	for _, version := range spec.Versions {
 		if !version.Served {

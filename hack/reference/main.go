@@ -1,4 +1,4 @@
-// Command reference writes docs/reference: `make generate` runs it.
+// Command reference writes docs/reference: `make generate` runs the command.
 package main
 
 import (
@@ -17,7 +17,7 @@ func main() {
 	}
 }
 
-// run writes a page for each group into a directory.
+// run writes a page of reference.Pages for each API group into a directory.
 func run(directory string) error {
 	pages, err := reference.Pages(config.Definitions, "crd")
 	if err != nil {

@@ -1,2 +1,3 @@
-// Package tests compares what docs/security.md says of tests with the tests.
+// Package tests checks that the tests exist which docs/security.md and
+// docs/compatibility/openstack.md name.
 package tests

@@ -15,12 +15,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// patience is how long the API server may take to find our webhooks before that
-// is worth a line in the log.
+// patience is how long announcer.Start polls answers before the log has the line "The API server
+// does not reach the webhooks".
 const patience = 5 * time.Second
 
-// announcer reports when the operator is ready: it leads, and the API server reaches its
-// webhooks.
+// announcer logs Ready, and calls Options.Ready, when every pack is settled and the API server
+// reaches this process's webhooks.
 type announcer struct {
 	options Options
 	packs   []pack.Pack
@@ -34,8 +34,8 @@ type announcer struct {
 func newAnnouncer(
 	o Options, chosen []pack.Pack, mgr manager.Manager, own []*packManager, serving serving,
 ) (*announcer, error) {
-	// The account of an installation may create objects of the packs, and is asked about; the
-	// operator's own account may not create any.
+	// pack.Probe creates objects of the packs by dry run. The user in Options.Config, who installs,
+	// has the right to create such objects; the operator's own ServiceAccount, [Account], has not.
 	c, err := client.New(o.Config, client.Options{Scheme: mgr.GetScheme()})
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
@@ -43,7 +43,8 @@ func newAnnouncer(
 	return &announcer{options: o, packs: chosen, mgr: mgr, own: own, serving: serving, client: c}, nil
 }
 
-// add adds the announcer to the manager.
+// add adds the announcer to the manager.Manager and, with --webhook-host, the readiness check
+// "reached".
 func (a *announcer) add() error {
 	if err := a.mgr.Add(a); err != nil {
 		return fmt.Errorf("add announcer: %w", err)
@@ -81,8 +82,8 @@ func (a *announcer) Start(ctx context.Context) error {
 	return nil // That the operator ended first is not this runnable's to report.
 }
 
-// answers returns why the API server does not reach the webhooks yet. Only webhooks that this
-// process has installed are tried: the API server reaches older ones already.
+// answers returns why the API server does not reach the webhooks yet. Only after --install does
+// answers call pack.Probe: webhooks of an earlier installation are reached already.
 func (a *announcer) answers(ctx context.Context) error {
 	if a.serving.server == nil || a.reached.Load() {
 		return nil
@@ -102,7 +103,8 @@ func (a *announcer) answers(ctx context.Context) error {
 	return nil
 }
 
-// probed returns a namespace in which the webhooks are asked.
+// probed returns the namespace for the dry runs of pack.Probe: the first of --namespaces, or
+// kinship-system.
 func (o Options) probed() string {
 	if len(o.Namespaces) > 0 {
 		return o.Namespaces[0]

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,30 +19,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// The operator calls its own webhooks every askEvery, and askSoon after a change of their configuration
-// or a failure. The truster needs a moment to correct a changed configuration, so only the second failure
-// in a row counts.
+// answering.ask runs every askEvery, and askSoon after a change of a webhook configuration or after
+// a failure. The truster needs a moment to correct a changed configuration, so ask reports a
+// webhook only after two failures in a row.
 const (
 	askEvery   = time.Minute
 	askSoon    = 2 * time.Second
 	askTimeout = 5 * time.Second
 )
 
-// answering calls the webhooks of a pack as their configurations have the API server call them, with the
-// same address, CAs and secret path. No request is sent to the API server.
+// answering calls the webhooks of a pack as the API server does: with the address, caBundle and
+// secret path of each webhook configuration. answering sends no request to the API server.
 type answering struct {
-	// address of this process's webhook server. A configuration with a Service is called here: the way
-	// from the API server to a Service is not known to a Pod.
+	// address is host and port of this process's webhook server. answering calls a
+	// clientConfig.service at address too, since a Pod does not know the API server's way to a
+	// Service.
 	address    string
 	protection *protection
 	failures   *failures
 	changed    chan struct{}
 
-	mu             sync.Mutex
-	configurations map[object.ID]client.Object
+	// configurations to call, which follow replaces as a whole.
+	configurations atomic.Pointer[map[object.ID]client.Object]
 
 	missed map[string]int // failures in a row by guard
 	failed map[string]int // failures of the handlers as last seen, by path
@@ -53,27 +55,28 @@ func newAnswering(o Options, p *protection, f *failures) *answering {
 	if host == "" {
 		host = "127.0.0.1"
 	}
-	return &answering{
+	a := &answering{
 		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, failures: f,
 		changed: make(chan struct{}, 1), missed: map[string]int{}, failed: map[string]int{},
 	}
+	a.configurations.Store(&map[object.ID]client.Object{})
+	return a
 }
 
-// follow replaces the configurations to call.
+// follow replaces the configurations to call. Only one goroutine calls follow.
 func (a *answering) follow(live map[object.ID]client.Object) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	same := len(a.configurations) > 0
+	known := *a.configurations.Load()
+	same := len(known) > 0
 	configurations := map[object.ID]client.Object{}
 	for id, obj := range live {
 		if webhooksOf(obj) == nil {
 			continue
 		}
-		before := a.configurations[id]
+		before := known[id]
 		same = same && before != nil && before.GetResourceVersion() == obj.GetResourceVersion()
 		configurations[id] = obj
 	}
-	a.configurations = configurations
+	a.configurations.Store(&configurations)
 	if same {
 		return
 	}
@@ -83,7 +86,7 @@ func (a *answering) follow(live map[object.ID]client.Object) {
 	}
 }
 
-// run calls the webhooks until the context ends.
+// run calls ask until the context ends.
 func (a *answering) run(ctx context.Context) error {
 	pause := askEvery
 	for {
@@ -99,13 +102,11 @@ func (a *answering) run(ctx context.Context) error {
 	}
 }
 
-// ask calls every webhook once, and returns the pause until the next call.
+// ask calls every webhook in configurations, reports silent webhooks to protection.setSilent, and
+// returns the pause until the next ask.
 func (a *answering) ask(ctx context.Context) time.Duration {
-	a.mu.Lock()
-	configurations := a.configurations
-	a.mu.Unlock()
 	silent, pause := map[string]string{}, askEvery
-	for id, obj := range configurations {
+	for id, obj := range *a.configurations.Load() {
 		guard := keyOf(id)
 		err := a.callAll(ctx, obj)
 		if ctx.Err() != nil {
@@ -126,8 +127,8 @@ func (a *answering) ask(ctx context.Context) time.Duration {
 	return pause
 }
 
-// callAll returns why a webhook of a configuration does not answer, or answered only with failures since
-// the last call.
+// callAll returns why a webhook of a configuration does not answer. A handler that has answered
+// with a failure since the last callAll, such as a timed-out read, counts as not answering too.
 func (a *answering) callAll(ctx context.Context, configuration client.Object) error {
 	var called []string
 	for _, h := range webhooksOf(configuration) {
@@ -149,7 +150,8 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 	return nil
 }
 
-// call sends a HEAD request to a webhook. The handler hidden answers if the path is the right one.
+// call sends an HTTP HEAD request to a webhook. The handler hidden answers 204 if the path ends in
+// the secret part.
 func (a *answering) call(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -181,20 +183,24 @@ func (a *answering) call(ctx context.Context, c *admissionregistrationv1.Webhook
 	return nil
 }
 
-// openPath returns the path of a webhook without its secret part.
+// openPath returns the path of a webhook without its secret part: /usage for /usage/SECRET.
 func openPath(path string) string {
 	open, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return "/" + open
 }
 
-// failures counts the answers with which the handlers of webhooks could not decide, such as a request to
-// the API server that failed. The API server then refuses what the webhook judges.
+// failures counts the answers of code 500 and above by which a handler says that it could not
+// decide, such as after a failed read from the API server. The API server then refuses the request.
 type failures struct {
 	total *prometheus.CounterVec
+	// handlers has the registered handlers, by path.
+	handlers locked.Map[string, handlerFailures]
+}
 
-	mu    sync.Mutex
-	count map[string]int
-	last  map[string]string // the text of the last answer, if it was a failure
+// handlerFailures are the failures of one handler.
+type handlerFailures struct {
+	count int
+	last  string // the text of the last answer, if it was a failure
 }
 
 func newFailures() *failures {
@@ -203,16 +209,13 @@ func newFailures() *failures {
 			Name: "kinship_admission_failures_total",
 			Help: "Answers of webhooks that could not decide, so that the API server refuses the request.",
 		}, []string{"webhook"}),
-		count: map[string]int{}, last: map[string]string{},
 	}
 }
 
-// counted has the answers of a webhook counted.
+// counted wraps the handler of an admission.Webhook so that failures.answered sees each answer.
 func (f *failures) counted(path string, hook http.Handler) http.Handler {
 	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
-	f.mu.Lock()
-	f.count[path] = 0
-	f.mu.Unlock()
+	f.handlers.Store(path, handlerFailures{})
 	w, ours := hook.(*admission.Webhook)
 	if !ours {
 		return hook
@@ -232,25 +235,24 @@ func (f *failures) answered(path string, response admission.Response) {
 		text = r.Message
 		f.total.WithLabelValues(path).Inc()
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.last[path] = text
-	if text != "" {
-		f.count[path]++
-	}
+	f.handlers.Update(path, func(h handlerFailures, _ bool) (handlerFailures, bool) {
+		h.last = text
+		if text != "" {
+			h.count++
+		}
+		return h, true
+	})
 }
 
-// serves reports whether a handler is registered for a path.
+// serves reports whether failures.counted has registered a handler for a path.
 func (f *failures) serves(path string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, registered := f.count[path]
+	_, registered := f.handlers.Load(path)
 	return registered
 }
 
-// of returns how often a handler failed, and the text of the last answer if it was a failure.
+// of returns how often the handler of a path failed, and failures.last: the text of its last answer
+// if that was a failure.
 func (f *failures) of(path string) (int, string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.count[path], f.last[path]
+	h := f.handlers.Get(path)
+	return h.count, h.last
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// trim drops fields of cached objects that no controller reads, and shares equal strings
-// between objects. With 10,000 Usages, trim halves the memory of the cache.
+// trim is a TransformFunc of the cache. trim drops fields that no controller reads, such as
+// managedFields, and shares equal strings between objects. With 10,000 Usages, trim halves the
+// memory of the cache.
 func trim(packs []pack.Pack) toolscache.TransformFunc {
 	return func(cached any) (any, error) { return trimOne(packs, cached) }
 }
@@ -31,7 +32,9 @@ func trimOne(packs []pack.Pack, cached any) (any, error) {
 		owners[i].APIVersion, owners[i].Kind = object.Share(owners[i].APIVersion), object.Share(owners[i].Kind)
 	}
 	obj.SetLabels(object.ShareMap(obj.GetLabels()))
-	// Trimmed objects may share their annotations, so writing to the annotations is forbidden.
+	// pack.Trim may share the annotations of an object by object.ShareMap, and a shared map MUST
+	// NOT be written. So delete runs only while LastAppliedConfigAnnotation is there: an object
+	// that is trimmed again is not written.
 	if annotations := obj.GetAnnotations(); annotations[corev1.LastAppliedConfigAnnotation] != "" {
 		delete(annotations, corev1.LastAppliedConfigAnnotation)
 	}

@@ -1,6 +1,6 @@
-// Package app puts the operator together: it knows all packs, and the order in which parts
-// start.
+// Package app assembles the operator from all packs, and fixes the order in which parts start.
 //
-// Run is the operator. Install prepares a cluster for the operator, and Uninstall removes every
-// trace of the operator. All three work from inside a cluster and from outside.
+// [Run] runs the operator. [Install] applies the CustomResourceDefinitions, rights and guards that
+// the operator needs, and [Uninstall] removes every trace of the operator. [Run], [Install] and
+// [Uninstall] work inside a cluster and outside.
 package app

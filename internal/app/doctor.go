@@ -20,10 +20,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Reinstall says how to repair most faults of an installation.
+// reinstall is the Action of most Findings.
 const reinstall = "install it again: helm upgrade, or kinship operator --install"
 
-// Finding is one fault of an installation.
+// Finding is a fault of an installation, such as a ClusterRole that lacks a right.
 type Finding struct {
 	// Object has the fault.
 	Object object.ID `json:"object"`
@@ -45,41 +45,43 @@ type Check struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Diagnosis is what Examine has found.
+// Diagnosis is the result of [Examine]; `kinship doctor -o json` prints a Diagnosis.
 type Diagnosis struct {
 	Schema  string `json:"schema"`
 	Healthy bool   `json:"healthy"`
-	// Version of the program that examined the installation.
+	// Version is the release of the program that ran [Examine].
 	Version string `json:"version"`
-	// Packs that are installed or that an operator runs.
+	// Packs are the packs that are installed or that an operator runs.
 	Packs []string `json:"packs"`
-	// Operators that run.
+	// Operators are the operators whose Lease is renewed in time.
 	Operators []OperatorState `json:"operators"`
 	Checks    []Check         `json:"checks"`
 }
 
-// diagnosisSchema names the form of a Diagnosis in JSON.
+// diagnosisSchema is the value of Diagnosis.Schema.
 const diagnosisSchema = "kinship.dev/doctor/v1alpha1"
 
-// doctor examines one installation.
+// doctor is the state of one [Examine].
 type doctor struct {
 	options Options
 	client  client.WithWatch
 	now     time.Time
-	// chosen are the packs to examine, with the settings of the operator.
+	// chosen are the packs to examine, configured by the Settings of the operator.
 	chosen []pack.Pack
 	leases leases
-	// idle are packs that are installed, and that none of the operators runs.
+	// idle are packs that are installed, and that none of the operators runs, or that the last installation left out.
 	idle []string
-	// skew says that the installation is of another release than this program: their definitions and guards
-	// may differ for a good reason.
+	// skew says that the installation is of another release than this program. CRDs and guards of
+	// another release differ for a good reason, so compareDefinition and checkGuards report fewer
+	// differences.
 	skew bool
-	// templates are the guards that the installation should have, by pack.
+	// templates are the guards that the installation should have, by the name of the pack.
 	templates map[string]map[object.ID]client.Object
 }
 
-// Examine checks an installation and changes nothing. What the options leave out, such as the packs,
-// Examine takes from the Leases of operators, or finds in the cluster. Certificates are judged by now.
+// Examine checks an installation and changes nothing. For an option that the caller leaves empty,
+// such as Options.Packs, Examine uses the Settings in the operators' Leases, or searches the
+// cluster. Examine compares the dates of certificates with now.
 func Examine(ctx context.Context, o Options, now time.Time) (*Diagnosis, error) {
 	o.Log = logr.Discard()
 	c, err := newClient(Options{}, o.Config)
@@ -116,7 +118,8 @@ func Examine(ctx context.Context, o Options, now time.Time) (*Diagnosis, error) 
 	return report, nil
 }
 
-// unreadable returns the Finding of a check that could not be done.
+// unreadable returns the Finding NotChecked for a check that ended with an error, such as a List
+// without the right to list.
 func unreadable(check string, err error) Finding {
 	f := Finding{
 		Object: object.ID{Kind: "Namespace", Name: Namespace}, Reason: "NotChecked",
@@ -129,7 +132,7 @@ func unreadable(check string, err error) Finding {
 	return f
 }
 
-// discover finds out what is installed, and with which settings.
+// discover reads the Leases and ClusterRoles, and sets doctor.options, chosen and idle.
 func (d *doctor) discover(ctx context.Context) error {
 	all, err := readLeases(ctx, d.client, d.now)
 	if err != nil {
@@ -137,6 +140,10 @@ func (d *doctor) discover(ctx context.Context) error {
 	}
 	d.leases = all
 	there, err := installedPacks(ctx, d.client, PackNames())
+	if err != nil {
+		return err
+	}
+	left, err := leftOutPacks(ctx, d.client, there)
 	if err != nil {
 		return err
 	}
@@ -149,12 +156,14 @@ func (d *doctor) discover(ctx context.Context) error {
 	case len(named) > 0:
 		d.options.Packs = named
 	case slices.ContainsFunc(all.states, func(s OperatorState) bool { return s.Settings == nil }) || len(all.states) == 0:
-		d.options.Packs = slices.Concat(run, there)
+		d.options.Packs = slices.DeleteFunc(slices.Concat(run, there), func(name string) bool {
+			return slices.Contains(left, name) && !all.runs(name)
+		})
 	default:
 		d.options.Packs = run
 	}
 	for _, name := range there {
-		if len(all.states) > 0 && !all.runs(name) {
+		if (len(all.states) > 0 || slices.Contains(left, name)) && !all.runs(name) {
 			d.idle = append(d.idle, name)
 		}
 	}
@@ -168,8 +177,8 @@ func (d *doctor) discover(ctx context.Context) error {
 	return err
 }
 
-// narrow finds out, where no operator has recorded its Settings, whether the rights were narrowed by
-// --namespaces or --kinds.
+// narrow sets Options.Namespaces and Usage.Kinds from the Roles in the cluster if no operator has
+// recorded its Settings: an installation with --namespaces or --kinds has fewer rights.
 func (d *doctor) narrow(ctx context.Context) error {
 	if len(d.leases.settings()) > 0 {
 		return nil
@@ -204,7 +213,7 @@ func (d *doctor) narrow(ctx context.Context) error {
 	return nil
 }
 
-// accounts returns the names of the accounts of packs.
+// accounts returns the names of the ServiceAccounts of packs, such as kinship-usage.
 func accounts(packs []string) []string {
 	names := make([]string, 0, len(packs))
 	for _, name := range packs {
@@ -213,7 +222,8 @@ func accounts(packs []string) []string {
 	return names
 }
 
-// checkInstallation checks that anything is installed, and that the operator's namespace is there.
+// checkInstallation checks that namespace kinship-system exists, and that at least one pack is
+// installed.
 func (d *doctor) checkInstallation(ctx context.Context) (int, []Finding, error) {
 	namespace := object.ID{Kind: "Namespace", Name: Namespace}
 	var live corev1.Namespace
@@ -241,7 +251,7 @@ func (d *doctor) checkInstallation(ctx context.Context) (int, []Finding, error) 
 	return 1, nil, nil
 }
 
-// idOf returns the ID of an object of an installation.
+// idOf returns the [object.ID] of an object of an installation.
 func (d *doctor) idOf(obj client.Object) (object.ID, error) {
 	gvk, err := apiutil.GVKForObject(obj, d.client.Scheme())
 	if err != nil {
@@ -250,5 +260,5 @@ func (d *doctor) idOf(obj client.Object) (object.ID, error) {
 	return object.Of(obj, gvk.GroupKind()), nil
 }
 
-// isOurs reports whether an object carries the label of an installation.
+// isOurs reports whether an object has the label app.kubernetes.io/part-of=kinship.
 func isOurs(obj metav1.Object) bool { return obj.GetLabels()[partOfLabel] == partOf }

@@ -15,7 +15,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// checkDefinitions checks that the definitions of the packs are there, served, and of this release.
+// checkDefinitions checks that the CustomResourceDefinitions of the packs exist, are served, and
+// are of this program's release.
 func (d *doctor) checkDefinitions(ctx context.Context) (int, []Finding, error) {
 	if len(d.chosen) == 0 {
 		return 0, nil, nil
@@ -48,7 +49,7 @@ func (d *doctor) checkDefinitions(ctx context.Context) (int, []Finding, error) {
 	return len(templates), findings, nil
 }
 
-// installedVersion returns the release that the definitions of the installation name, or an empty text.
+// installedVersion returns the app.kubernetes.io/version label of the installed CRDs, or "".
 func (d *doctor) installedVersion(ctx context.Context) (string, error) {
 	if len(d.chosen) == 0 {
 		return "", nil
@@ -73,7 +74,8 @@ func (d *doctor) installedVersion(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// checkRelease compares the release of this program with that of the definitions.
+// checkRelease returns a Finding VersionSkew if the release of this program differs from
+// installedVersion.
 func (d *doctor) checkRelease(ctx context.Context) (*Finding, error) {
 	own := release(versionMark(d.options.Version))
 	if own == nil {
@@ -91,7 +93,8 @@ func (d *doctor) checkRelease(ctx context.Context) (*Finding, error) {
 	}, nil
 }
 
-// compareDefinition returns what is wrong with a definition. Live is nil if there is none.
+// compareDefinition returns the Findings about a CustomResourceDefinition. The parameter live is
+// nil if the CustomResourceDefinition does not exist.
 func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
 	id := object.ID{Group: relation.DefinitionKind.Group, Kind: relation.DefinitionKind.Kind, Name: template.Name}
 	found := func(field, reason, message, action string) []Finding {
@@ -127,7 +130,8 @@ func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourc
 	return compareVersions(id, live, template)
 }
 
-// compareVersions returns the first version of a definition that is not served, or has another schema.
+// compareVersions returns a Finding about the first of spec.versions that is not served, or whose
+// schema differs from the template's.
 func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
 	for i := range template.Spec.Versions {
 		want := &template.Spec.Versions[i]
@@ -151,7 +155,7 @@ func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourc
 	return nil
 }
 
-// sameJSON reports whether two values have the same form in JSON.
+// sameJSON reports whether a and b have the same form in JSON.
 func sameJSON(a, b any) bool {
 	var forms [2]any
 	for i, value := range []any{a, b} {

@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// checkGuards checks that the webhook configurations, policies and bindings of the packs are there, and as
-// strong as the packs declare them.
+// checkGuards checks that the webhook configurations, policies and bindings of the packs exist, and
+// are as strong as pack.Objects declares.
 func (d *doctor) checkGuards(ctx context.Context) (int, []Finding, error) {
 	checked := 0
 	var findings []Finding
@@ -61,8 +61,9 @@ func unseenGuard(p pack.Pack, id object.ID) Finding {
 	}
 }
 
-// closest returns how the guards of a pack differ from their templates. The guards depend on --enforcement and on the API server's
-// policies: closest compares with the setting that the cluster comes closest to.
+// closest returns how the guards of a pack differ from their templates. The guards of a pack depend on --enforcement,
+// and on whether the API server has MutatingAdmissionPolicy: closest compares the cluster with every combination, and
+// returns the comparison with the fewest faults.
 func (d *doctor) closest(ctx context.Context, p pack.Pack) (comparison, error) {
 	var best comparison
 	served, err := servesMutatingPolicies(d.options)

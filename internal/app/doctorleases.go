@@ -14,28 +14,28 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// OperatorState is one operator that runs.
+// OperatorState describes a running operator by its Lease.
 type OperatorState struct {
-	// Lease that the operator renews.
+	// Lease is the name of the Lease that the operator renews, such as kinship-running-x7k2p.
 	Lease string `json:"lease"`
-	// Holder is the host and the process id.
+	// Holder is spec.holderIdentity of the Lease: host and process id.
 	Holder string `json:"holder"`
-	// Renewed is when the operator last renewed the Lease.
+	// Renewed is spec.renewTime of the Lease.
 	Renewed time.Time `json:"renewed"`
-	// Settings of the operator. An operator of an earlier release has none.
+	// Settings are the operator's Settings, or nil for an operator of an earlier release.
 	Settings *Settings `json:"settings,omitempty"`
 }
 
-// leases are the Leases in the operator's namespace.
+// leases are the Leases of operators in namespace kinship-system.
 type leases struct {
 	// leader is the Lease of the leader election, or nil.
 	leader *coordinationv1.Lease
 	states []OperatorState // that run
-	// last has the Settings of the operator that ran last, if none runs.
+	// last has the Settings of the operator that ran last, or nil while an operator runs.
 	last *Settings
 }
 
-// readLeases reads the Leases of operators.
+// readLeases lists the Leases in namespace kinship-system.
 func readLeases(ctx context.Context, c client.Reader, now time.Time) (leases, error) {
 	all := leases{states: []OperatorState{}}
 	var list coordinationv1.LeaseList
@@ -72,7 +72,7 @@ func readLeases(ctx context.Context, c client.Reader, now time.Time) (leases, er
 	return all, nil
 }
 
-// renewed returns when the holder of a Lease has last renewed the Lease.
+// renewed returns spec.renewTime of a Lease, or the zero time.Time.
 func renewed(lease *coordinationv1.Lease) time.Time {
 	if lease.Spec.RenewTime == nil {
 		return time.Time{}
@@ -80,7 +80,7 @@ func renewed(lease *coordinationv1.Lease) time.Time {
 	return lease.Spec.RenewTime.Time
 }
 
-// settings returns the Settings of the operators that run, or else of the operator that ran last.
+// settings returns the Settings of the running operators or, if no operator runs, leases.last.
 func (l leases) settings() []Settings {
 	var all []Settings
 	for _, s := range l.states {
@@ -94,32 +94,37 @@ func (l leases) settings() []Settings {
 	return all
 }
 
-// runs reports whether an operator runs a pack. An operator of an earlier release, which records no Settings,
-// counts as one that runs every pack.
+// runs reports whether a running operator has a pack. An operator of an earlier release records no
+// Settings, and counts as running every pack.
 func (l leases) runs(packName string) bool {
 	return slices.ContainsFunc(l.states, func(s OperatorState) bool {
 		return s.Settings == nil || slices.Contains(s.Settings.Packs, packName)
 	})
 }
 
-// elects reports whether an operator runs with --leader-elect.
+// elects reports whether a running operator has --leader-elect.
 func (l leases) elects() bool {
 	return slices.ContainsFunc(l.states, func(s OperatorState) bool { return s.Settings == nil || s.Settings.LeaderElect })
 }
 
-// checkOperator checks that an operator runs and leads, and that its release fits to the definitions.
+// checkOperator checks that an operator runs, that a leader renews the Lease kinship, and that each
+// operator's release is the release of the CRDs.
 func (d *doctor) checkOperator(ctx context.Context) (int, []Finding, error) {
+	idle, err := d.checkIdlePacks(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
 	if len(d.leases.states) == 0 {
 		last := "no operator runs"
 		if d.leases.leader != nil && !renewed(d.leases.leader).IsZero() {
 			last += fmt.Sprintf(": Lease %s was last renewed %s ago", leaseName,
 				d.now.Sub(renewed(d.leases.leader)).Round(time.Second))
 		}
-		return 1, []Finding{{
+		return 1, append(idle, Finding{
 			Object: lease(leaseName), Field: "spec.renewTime", Reason: "NoOperator", Message: last,
 			Action: "start the operator (kubectl -n " + Namespace + " get pods, or kinship operator), or remove the " +
 				"installation with kinship uninstall: without an operator, webhooks refuse",
-		}}, nil
+		}), nil
 	}
 	var findings []Finding
 	if l := d.leases.leader; l != nil && !holdsAt(l, d.now) && d.leases.elects() {
@@ -130,16 +135,13 @@ func (d *doctor) checkOperator(ctx context.Context) (int, []Finding, error) {
 			Action: "read the operators' logs: an operator that can't renew the Lease ends",
 		})
 	}
-	idle, err := d.checkIdlePacks(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
 	findings = append(findings, idle...)
 	skewed, err := d.checkVersions(ctx)
 	return 2 + len(d.chosen), append(findings, skewed...), err
 }
 
-// checkIdlePacks finds packs that are installed and that no operator runs: their webhooks refuse.
+// checkIdlePacks finds installed packs that no operator runs. With no operator to answer the
+// webhooks of such a pack, the API server refuses the requests that the webhooks judge.
 func (d *doctor) checkIdlePacks(ctx context.Context) ([]Finding, error) {
 	var findings []Finding
 	for _, p := range Packs(d.options) {
@@ -161,7 +163,7 @@ func (d *doctor) checkIdlePacks(ctx context.Context) ([]Finding, error) {
 	return findings, nil
 }
 
-// checkVersions compares the releases of operators with the release of the definitions.
+// checkVersions compares Settings.Version of each running operator with installedVersion.
 func (d *doctor) checkVersions(ctx context.Context) ([]Finding, error) {
 	installed, err := d.installedVersion(ctx)
 	if err != nil {

@@ -17,20 +17,20 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// reviews is how many SubjectAccessReviews are sent at once.
+// reviews is how many SubjectAccessReviews denied sends at once.
 const reviews = 8
 
-// grant is a role that an account has by a binding.
+// grant is a Role or ClusterRole that a ServiceAccount has by a binding.
 type grant struct {
 	role, binding client.Object
 	rules         []rbacv1.PolicyRule
 	// account is the name of the ServiceAccount.
 	account string
-	// namespace of a RoleBinding. Empty means the whole cluster.
+	// namespace is the namespace of a RoleBinding; "" means the whole cluster.
 	namespace string
 }
 
-// grantsOf returns the grants among the objects of an installation.
+// grantsOf joins the Roles, ClusterRoles and bindings among objects to grants.
 func grantsOf(objects []client.Object) []grant {
 	key := func(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 	roles, rules := map[string]client.Object{}, map[string][]rbacv1.PolicyRule{}
@@ -66,7 +66,7 @@ func grantsOf(objects []client.Object) []grant {
 	return all
 }
 
-// checkRights asks the API server for every right of every account.
+// checkRights checks every right of every ServiceAccount by a SubjectAccessReview.
 func (d *doctor) checkRights(ctx context.Context) (int, []Finding, error) {
 	if len(d.chosen) == 0 {
 		return 0, nil, nil
@@ -96,7 +96,7 @@ func (d *doctor) checkRights(ctx context.Context) (int, []Finding, error) {
 	return checked, findings, nil
 }
 
-// checkAccounts looks for the ServiceAccounts.
+// checkAccounts returns a Finding AccountMissing for each ServiceAccount that does not exist.
 func (d *doctor) checkAccounts(ctx context.Context, objects []client.Object) ([]Finding, error) {
 	var findings []Finding
 	for _, obj := range objects {
@@ -117,7 +117,7 @@ func (d *doctor) checkAccounts(ctx context.Context, objects []client.Object) ([]
 	return findings, nil
 }
 
-// rights returns every single right of a grant.
+// rights returns a ResourceAttributes for each verb on each resource of a grant.
 func (g grant) rights() []authorizationv1.ResourceAttributes {
 	var all []authorizationv1.ResourceAttributes
 	for _, rule := range g.rules {
@@ -144,7 +144,8 @@ func (g grant) rights() []authorizationv1.ResourceAttributes {
 	return all
 }
 
-// denied returns the rights that the account of a grant does not have, in the order of the rules.
+// denied returns those of the rights in asked that the grant's ServiceAccount does not have, in the
+// same order.
 func (d *doctor) denied(
 	ctx context.Context, g grant, asked []authorizationv1.ResourceAttributes,
 ) ([]authorizationv1.ResourceAttributes, error) {
@@ -176,7 +177,8 @@ func (d *doctor) denied(
 	return denied, nil
 }
 
-// whyDenied reads the role and its binding, and says which of the two lacks something.
+// whyDenied reads the role and the binding of a grant, and returns the Finding RoleMissing,
+// BindingMissing or another that explains the denied rights.
 func (d *doctor) whyDenied(
 	ctx context.Context, g grant, denied []authorizationv1.ResourceAttributes,
 ) ([]Finding, error) {
@@ -237,7 +239,8 @@ func (d *doctor) whyDenied(
 	return findings, nil
 }
 
-// checkBinding checks that a binding names the account and the role.
+// checkBinding checks that the subjects and the roleRef of a binding name grant.account and
+// grant.role.
 func (d *doctor) checkBinding(ctx context.Context, g grant) ([]Finding, error) {
 	id, err := d.idOf(g.binding)
 	if err != nil {

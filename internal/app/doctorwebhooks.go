@@ -22,19 +22,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// dialTimeout bounds a connection to the webhooks' address.
+// dialTimeout bounds the TLS handshake with the address of a webhook.
 const dialTimeout = 3 * time.Second
 
-// certificateID is the Secret with the certificates of the webhooks.
+// certificateID is the [object.ID] of the Secret with the webhooks' certificates.
 var certificateID = object.ID{Kind: "Secret", Namespace: Namespace, Name: certificateSecret}
 
-// liveHook is a webhook of a configuration that exists.
+// liveHook is a webhook of a webhook configuration in the cluster.
 type liveHook struct {
 	hook
 	id object.ID // of the configuration
 }
 
-// hooks returns the webhooks that the packs declare, as they are in the cluster.
+// hooks returns the webhooks in the cluster that have the name of a webhook in doctor.templates.
 func (d *doctor) hooks(ctx context.Context) ([]liveHook, error) {
 	var all []liveHook
 	for _, p := range d.chosen {
@@ -64,7 +64,8 @@ func (d *doctor) hooks(ctx context.Context) ([]liveHook, error) {
 	return all, nil
 }
 
-// bundle returns the certificates in the operator's Secret, or what is wrong with the Secret.
+// bundle returns the certificate.Bundle in the Secret kinship-webhook-certificate, or a Finding
+// about the Secret.
 func (d *doctor) bundle(ctx context.Context) (certificate.Bundle, *Finding, error) {
 	var secret corev1.Secret
 	err := d.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: certificateSecret}, &secret)
@@ -84,7 +85,7 @@ func (d *doctor) bundle(ctx context.Context) (certificate.Bundle, *Finding, erro
 	return bundle, nil, nil
 }
 
-// damaged is the finding that the operator's Secret has no usable certificates.
+// damaged returns the Finding CertificateDamaged for a Secret that certificate.Read could not read.
 func damaged(err error) *Finding {
 	return &Finding{
 		Object: certificateID, Field: "data", Reason: "CertificateDamaged", Message: err.Error(),
@@ -92,7 +93,8 @@ func damaged(err error) *Finding {
 	}
 }
 
-// checkCertificate checks the certificate, and that all webhooks trust the certificate.
+// checkCertificate checks the dates of the certificate, and that the caBundle and path of each
+// webhook are those in the certificate.Bundle.
 func (d *doctor) checkCertificate(ctx context.Context) (int, []Finding, error) {
 	hooks, err := d.hooks(ctx)
 	if err != nil || len(hooks) == 0 {
@@ -131,8 +133,9 @@ func (d *doctor) checkCertificate(ctx context.Context) (int, []Finding, error) {
 	return 3 + 2*len(hooks), findings, nil
 }
 
-// checkDates finds certificates that have ended, or that end soon. The operator renews the serving
-// certificate at half of its life: a certificate in its last quarter was not renewed in time.
+// checkDates finds a certificate whose NotAfter has passed or is near. The operator renews the
+// serving certificate at half of its life: a certificate in its last quarter was not renewed in
+// time.
 func (d *doctor) checkDates(bundle certificate.Bundle) []Finding {
 	leaf := bundle.Certificate.Leaf
 	left := leaf.NotAfter.Sub(d.now).Round(time.Minute)
@@ -158,7 +161,7 @@ func (d *doctor) checkDates(bundle certificate.Bundle) []Finding {
 
 func when(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// finding returns a Finding about a field of clientConfig.
+// finding returns a Finding about a field of clientConfig, such as caBundle.
 func (h liveHook) finding(field, reason, message, action string) Finding {
 	switch {
 	case field == "path" && h.config.Service != nil:
@@ -172,7 +175,7 @@ func (h liveHook) finding(field, reason, message, action string) Finding {
 	}
 }
 
-// host returns the name by which the API server calls a webhook.
+// host returns the DNS name or IP address by which the API server calls a webhook.
 func (h liveHook) host() string {
 	if h.config.Service != nil {
 		return fmt.Sprintf("%s.%s.svc", h.config.Service.Name, h.config.Service.Namespace)
@@ -184,8 +187,8 @@ func (h liveHook) host() string {
 	return u.Hostname()
 }
 
-// checkWebhooks checks that a server with the right certificate answers at the webhooks' addresses, and that
-// the API server calls the webhooks.
+// checkWebhooks checks the address of each webhook with checkAddress and, if all answer, calls the
+// webhooks through the API server with checkCalls.
 func (d *doctor) checkWebhooks(ctx context.Context) (int, []Finding, error) {
 	hooks, err := d.hooks(ctx)
 	if err != nil || len(hooks) == 0 {
@@ -210,7 +213,7 @@ func (d *doctor) checkWebhooks(ctx context.Context) (int, []Finding, error) {
 	return len(addresses) + called, findings, nil
 }
 
-// address returns where a webhook is: a host with a port, or a Service.
+// address returns clientConfig.service as namespace/name, or host:port of clientConfig.url.
 func (h liveHook) address() string {
 	if h.config.Service != nil {
 		return h.config.Service.Namespace + "/" + h.config.Service.Name
@@ -222,8 +225,9 @@ func (h liveHook) address() string {
 	return u.Host
 }
 
-// checkAddress checks that a server answers. A Service is checked by its endpoints, because kinship doctor may
-// run outside of the cluster.
+// checkAddress checks that a TLS server with the right certificate answers at clientConfig.url. For
+// a clientConfig.service, checkEndpoints reads the endpoints instead, because `kinship doctor` may
+// run outside the cluster.
 func (d *doctor) checkAddress(ctx context.Context, address string, h liveHook) ([]Finding, error) {
 	if h.config.Service != nil {
 		return d.checkEndpoints(ctx, h)
@@ -248,7 +252,8 @@ func (d *doctor) checkAddress(ctx context.Context, address string, h liveHook) (
 		"start the operator with this --webhook-host, or "+reinstall)}, nil
 }
 
-// checkEndpoints checks the Service of webhooks and that one Pod behind the Service is ready.
+// checkEndpoints checks that the Service of a webhook exists, and that an EndpointSlice has a ready
+// endpoint.
 func (d *doctor) checkEndpoints(ctx context.Context, h liveHook) ([]Finding, error) {
 	ref := h.config.Service
 	id := object.ID{Kind: "Service", Namespace: ref.Namespace, Name: ref.Name}
@@ -282,7 +287,7 @@ func (d *doctor) checkEndpoints(ctx context.Context, h liveHook) ([]Finding, err
 	}}, nil
 }
 
-// checkCalls has the API server call the webhooks of each pack, by dry runs.
+// checkCalls makes the API server call the webhooks of each pack, by the dry runs of pack.Probe.
 func (d *doctor) checkCalls(ctx context.Context, hooks []liveHook) (called int, findings []Finding) {
 	for _, p := range d.chosen {
 		if p.Probe == nil || !d.leases.runs(p.Name) {

@@ -13,8 +13,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// eventLog is a recorder that also writes each event as one line of the log: which pack did what with
-// which object. Events tell of changes and not of passes, so the log of a quiet cluster is quiet.
+// eventLog is an EventRecorder that also writes each event as one line of the log: object, reason and
+// message. A controller records an event per change and not per pass, so the log of a quiet cluster
+// is quiet.
 type eventLog struct {
 	ctrlrecorder.EventRecorder
 
@@ -38,7 +39,7 @@ func (e eventLog) Eventf(
 	e.log.Info(reason, values...)
 }
 
-// nameOf returns kind, namespace and name of an object.
+// nameOf returns the [object.ID] of an object as text.
 func (e eventLog) nameOf(obj runtime.Object) string {
 	if ref, ok := obj.(*corev1.ObjectReference); ok {
 		group := ref.GroupVersionKind().Group

@@ -21,13 +21,15 @@ const (
 	altered guardState = "altered"
 )
 
-// fault is a guard that is not in force, such as the policy kinship-openstack-secrets.
+// fault is a guard that is not in force, such as the ValidatingAdmissionPolicy
+// kinship-openstack-secrets.
 type fault struct {
 	id    object.ID
 	state guardState
 }
 
-// names returns the faults as text, such as "ValidatingAdmissionPolicy/x is missing".
+// names returns the faults as text, such as "ValidatingAdmissionPolicy kinship-openstack-secrets is
+// missing".
 func names(faults []fault) []string {
 	all := make([]string, 0, len(faults))
 	for _, f := range faults {
@@ -46,15 +48,16 @@ func countFaults(faults []fault, state guardState) int {
 	return n
 }
 
-// order returns guards in a fixed order.
+// order returns the IDs of templates, sorted by kind and name.
 func order(templates map[object.ID]client.Object) []object.ID {
 	return slices.SortedFunc(maps.Keys(templates), func(a, b object.ID) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// assess reads the guards and returns the faults. For a guard that was altered, assess records
-// since which resource version, by the changes that the watcher has reported.
+// assess reads the guards and returns the faults. The parameter pending has the changes that the
+// relation.Watcher has reported: observe records the resourceVersion since which a guard was
+// altered.
 func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
 	found, err := compareGuards(ctx, g.reader, g.recorder, g.wanted)
 	if err != nil {
@@ -91,7 +94,8 @@ func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fa
 	return faults, nil
 }
 
-// observe records the state of one guard since the last look.
+// observe updates guards.known with a guard that is in force, or calls guards.note for a guard that
+// is altered or was altered since the last look.
 func (g *guards) observe(id object.ID, live client.Object, weak bool, changed string) {
 	key := keyOf(id)
 	before, seen := g.known[key]
@@ -101,8 +105,9 @@ func (g *guards) observe(id object.ID, live client.Object, weak bool, changed st
 		return
 	}
 	now := knownGuard{UID: live.GetUID(), Generation: live.GetGeneration(), Force: pack.Force(live, g.template(id))}
-	// Only an installation has a reason to change a policy, and then another version is in
-	// force.
+	// Only [Install] has a reason to change a policy, and then pack.Force changes too. The same
+	// Force with another generation means that a user altered the ValidatingAdmissionPolicy and
+	// changed it back.
 	toggled := webhooksOf(live) == nil && seen && now.UID == before.UID && now.Force == before.Force &&
 		now.Generation != before.Generation
 	if toggled && changed != "" {
@@ -134,7 +139,8 @@ func compareGuards(
 		live, err := readGuard(ctx, reader, templates[id])
 		switch {
 		case apierrors.IsForbidden(err):
-			// An older installation does not give the right to see policies.
+			// An installation of an earlier release gives no right to get a
+			// ValidatingAdmissionPolicy.
 			found.unseen = append(found.unseen, id)
 			continue
 		case err != nil:
@@ -147,7 +153,8 @@ func compareGuards(
 		if !pack.Altered(live, templates[id]) {
 			continue
 		}
-		// Another release may have installed the guard in this form.
+		// record.Installed has the digest of a guard that another release has installed in this
+		// form.
 		known, _, err := recorder.read(ctx)
 		if err != nil {
 			return found, err
@@ -159,9 +166,9 @@ func compareGuards(
 	return found, nil
 }
 
-// tell reports the faults and closes the gate. A guard that the pack names in Enforced closes no
-// gate: its reconcilers must go on telling users that nothing is enforced. tell reports whether
-// it closed the gate.
+// tell stores the faults, reports the faults to protection.setLost, and closes reconcile.Gate. A
+// fault of a guard in pack.Enforced leaves the Gate open: the pack's reconcilers must go on to
+// report NotEnforced to users. tell returns whether it closed the Gate.
 func (g *guards) tell(faults []fault) (held bool) {
 	g.faults.Store(&faults)
 	held = slices.ContainsFunc(faults, func(f fault) bool { return !slices.Contains(g.pack.Enforced, f.id.Name) })
@@ -177,7 +184,8 @@ func (g *guards) tell(faults []fault) (held bool) {
 	return held
 }
 
-// begin reads the record of the last operator: objects that have to be judged again.
+// begin reads the record of the previous operator once. If record.Since is set, guards.note keeps
+// that resourceVersion for doubt.
 func (g *guards) begin(ctx context.Context) error {
 	if g.begun {
 		return nil
@@ -193,7 +201,7 @@ func (g *guards) begin(ctx context.Context) error {
 	return nil
 }
 
-// recordGuards records the guards that are in force, and since when not all were.
+// recordGuards writes guards.known and guards.since into the record if either has changed.
 func (g *guards) recordGuards(ctx context.Context) error {
 	g.mu.Lock()
 	since := g.since

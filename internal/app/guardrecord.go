@@ -21,35 +21,37 @@ import (
 )
 
 const (
-	// guardsPrefix begins the names of the Leases that record the guards of packs. The Leases
-	// are in the operator's namespace, where users have no rights.
+	// guardsPrefix begins the name of the Lease with the record of a pack, such as
+	// kinship-guards-usage. The Lease is in namespace kinship-system, where users have no rights.
 	guardsPrefix = "kinship-guards-"
-	// guardsRecord is the annotation with the record.
+	// guardsRecord is the annotation of the Lease with the record in JSON.
 	guardsRecord = "kinship.dev/guards"
 )
 
-// record is the operator's knowledge of a pack's guards that outlives the process.
+// record is the part of guards that must outlive the process.
 type record struct {
-	// Since is a resource version. Objects written since then have to be judged again.
+	// Since is a resourceVersion: pack.Doubt judges objects written since then again.
 	Since string `json:"since,omitempty"`
-	// Guards are the guards as last seen in force. An installation empties Guards, because the
-	// installation changes guards itself.
+	// Guards are the guards as last seen in force. examinePack empties Guards before an
+	// installation, because [Install] changes guards itself.
 	Guards map[string]knownGuard `json:"guards,omitempty"`
-	// Installed are digests of the guards of the last installation, perhaps of another release.
+	// Installed are the pack.Force digests of the guards of the last installation, perhaps of
+	// another release.
 	Installed map[string]string `json:"installed,omitempty"`
 }
 
-// knownGuard is a guard as last seen in force.
+// knownGuard is a guard as last seen in force: UID, generation and pack.Force.
 type knownGuard struct {
 	UID        types.UID `json:"uid"`
 	Generation int64     `json:"generation"`
 	Force      string    `json:"force"`
 }
 
-// note records that objects written since a resource version have to be judged again.
+// note moves record.Since back to an earlier resourceVersion.
 func (r *record) note(since string) { r.Since = earlier(r.Since, since) }
 
-// earlier returns the earlier of two resource versions. An empty version counts as absent.
+// earlier returns the earlier of two values of resourceVersion. An empty resourceVersion counts as
+// absent.
 func earlier(a, b string) string {
 	order, err := object.CompareVersions(a, b)
 	if a == "" || b != "" && err == nil && order > 0 {
@@ -58,7 +60,7 @@ func earlier(a, b string) string {
 	return a
 }
 
-// recorder reads and writes the record of one pack.
+// recorder reads and writes the record of one pack in the Lease kinship-guards-PACK.
 type recorder struct {
 	client client.Client
 	pack   string
@@ -68,8 +70,8 @@ func (r recorder) lease() *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: guardsPrefix + r.pack}}
 }
 
-// read returns the record and the Lease that holds the record. The Lease has no uid where
-// there is no record.
+// read returns the record and its Lease. If the Lease does not exist, read returns a Lease without
+// a UID.
 func (r recorder) read(ctx context.Context) (record, *coordinationv1.Lease, error) {
 	var known record
 	lease := r.lease()
@@ -88,8 +90,8 @@ func (r recorder) read(ctx context.Context) (record, *coordinationv1.Lease, erro
 	return known, lease, nil
 }
 
-// change applies a function to the record, and writes the record if the function has altered
-// it.
+// change applies a function to the record, and writes the Lease if the annotation guardsRecord has
+// changed.
 func (r recorder) change(ctx context.Context, change func(*record)) error {
 	err := retry.OnError(retry.DefaultBackoff, reconcile.IsOvertaken, func() error {
 		known, lease, err := r.read(ctx)
@@ -124,8 +126,8 @@ func (r recorder) write(ctx context.Context, lease *coordinationv1.Lease) error 
 	return r.client.Update(ctx, lease)
 }
 
-// touch records that the guards are in force now. The next operator trusts objects that were
-// written before.
+// touch writes the Lease without a change of the record, so that the Lease has a newer
+// resourceVersion. The next operator trusts objects that were written before that resourceVersion.
 func (r recorder) touch(ctx context.Context) error {
 	_, lease, err := r.read(ctx)
 	if err != nil || lease.UID == "" {
@@ -137,8 +139,9 @@ func (r recorder) touch(ctx context.Context) error {
 	return nil
 }
 
-// alive returns the resource version at which an operator was last known to watch: that of the
-// record or of an operator's Lease, whichever is later. Only operators hold Leases there.
+// alive returns the resourceVersion at which an operator was last known to watch: the latest among
+// the record's Lease and the operators' own Leases. Only operators write Leases in namespace
+// kinship-system.
 func (r recorder) alive(ctx context.Context, lease *coordinationv1.Lease) (string, error) {
 	var all coordinationv1.LeaseList
 	if err := r.client.List(ctx, &all, client.InNamespace(Namespace)); err != nil {
@@ -157,10 +160,10 @@ func (r recorder) alive(ctx context.Context, lease *coordinationv1.Lease) (strin
 	return last, nil
 }
 
-// examine compares the guards of packs with the record of the last operator, before an
-// installation or a run. If a guard was deleted or altered while no operator ran, objects that
-// were written since are judged again, also if the guard is back. An installation records the
-// guards that it is going to install.
+// examine compares the guards of packs with the record of the previous operator, before [Install]
+// or [Run]. If a user deleted or altered a guard while no operator ran, examine sets record.Since:
+// objects written since then are judged again, even if the guard is back. Before [Install], examine
+// also sets record.Installed to the guards that [Install] is going to apply.
 func examine(
 	ctx context.Context, o Options, c client.Client, chosen []pack.Pack, mutating, installs bool,
 ) error {
@@ -211,8 +214,8 @@ func examinePack(
 	})
 }
 
-// unchanged reports whether a guard is the recorded one. A guard without a record counts as
-// unchanged.
+// unchanged reports whether a guard is as in record.Guards and record.Installed. A guard that
+// neither map has counts as unchanged.
 func unchanged(
 	ctx context.Context, c client.Reader, known record, id object.ID, template client.Object,
 ) (bool, error) {
@@ -234,10 +237,11 @@ func unchanged(
 	}
 }
 
-// keyOf returns the key of a guard in a record.
+// keyOf returns the key of a guard in record.Guards, such as "ValidatingWebhookConfiguration
+// kinship-usage".
 func keyOf(id object.ID) string { return id.Kind + " " + id.Name }
 
-// guardTemplates returns the guards of a pack as the pack declares them.
+// guardTemplates returns the guards among pack.Objects, by [object.ID].
 func guardTemplates(in pack.Installation, p pack.Pack, c client.Client) (map[object.ID]client.Object, error) {
 	templates := map[object.ID]client.Object{}
 	all, _ := split(p.Objects(in))
@@ -251,7 +255,7 @@ func guardTemplates(in pack.Installation, p pack.Pack, c client.Client) (map[obj
 	return templates, nil
 }
 
-// readGuard returns a guard from the API server, or nil if there is none.
+// readGuard returns a guard from the API server, or nil if the guard does not exist.
 func readGuard(ctx context.Context, c client.Reader, template client.Object) (client.Object, error) {
 	live := reflect.New(reflect.TypeOf(template).Elem()).Interface().(client.Object)
 	err := c.Get(ctx, client.ObjectKeyFromObject(template), live)
@@ -264,8 +268,8 @@ func readGuard(ctx context.Context, c client.Reader, template client.Object) (cl
 	return live, nil
 }
 
-// rectify makes a guard as strong as its template. Server-side apply alone leaves fields that
-// another writer has added, such as a namespaceSelector that the template leaves out.
+// rectify makes a guard as strong as its template. Server-side apply alone would leave fields that
+// another writer has added, such as a namespaceSelector that the template does not have.
 func rectify(ctx context.Context, c client.Client, template client.Object) error {
 	if guards, _ := split([]client.Object{template}); len(guards) == 0 {
 		return nil

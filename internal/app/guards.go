@@ -24,16 +24,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// guardRetry is the pause before guards that could not be read or restored are looked at again.
+// guardRetry is the pause before look runs again after an error.
 const guardRetry = 2 * time.Second
 
 // guardSettles is how long the API server may take to apply a restored guard.
 const guardSettles = time.Second
 
-// guards watches the guards of one pack: webhook configurations, policies and their bindings.
-// While a guard is missing, the API server admits specs that no guard has judged. The gate then
-// holds up the pack's reconcilers, so that they act on no unjudged spec. With --install the
-// operator restores the guard at once. guards runs in every replica.
+// guards watches the guards of one pack: webhook configurations, policies and their bindings. While
+// a guard is missing, the API server admits specs that no webhook or policy has judged.
+// reconcile.Gate then stops the pack's reconcilers, so that no reconciler acts on an unjudged spec.
+// With --install, guards restores the guard at once. Every replica runs guards.
 type guards struct {
 	pack    pack.Pack
 	live    client.Client
@@ -47,11 +47,11 @@ type guards struct {
 	other   map[object.ID]client.Object // the guards of an API server without MutatingAdmissionPolicy, which also count
 	changed chan struct{}
 	faults  atomic.Pointer[[]fault]
-	// protection reports the faults, and the webhooks that do not answer.
+	// protection reports the faults, and the webhooks that do not answer answering.call.
 	protection *protection
 	answering  *answering // nil without webhooks
 	failure    string     // the last error of look, which is logged once
-	// unjudged is why the objects written without a guard could not be judged again.
+	// unjudged is the error of the last doubt: objects written without a guard are still unjudged.
 	unjudged atomic.Pointer[error]
 	looked   atomic.Bool       // once, without a later look to wait for
 	unseen   map[string]string // guards that the operator has no right to read, with what to do
@@ -61,15 +61,16 @@ type guards struct {
 	recorder recorder
 	begun    bool                  // with the record of the last operator
 	known    map[string]knownGuard // in force
-	// kept and keptSince are the contents of the last record.
+	// kept and keptSince are the contents of the record as recordGuards last wrote the record.
 	kept      map[string]knownGuard
 	keptSince string
 
 	mu    sync.Mutex
 	since string // the resource version of the first deletion that was not dealt with
-	// noticed says that a guard was deleted since the last look, which may be back already.
+	// noticed says that a guard was deleted since the last look. The guard may exist again.
 	noticed bool
-	// pending are the guards that were changed since the last look, and since when.
+	// pending are the guards that were changed since the last look, each with the resourceVersion
+	// of its first change.
 	pending map[object.ID]string
 }
 
@@ -107,7 +108,8 @@ func newGuards(
 	return g, g.add(mgr)
 }
 
-// add adds guards to the manager, with its metrics and its readiness check.
+// add adds guards to the manager.Manager, with the metrics kinship_guards_missing and
+// kinship_guards_altered and a readiness check.
 func (g *guards) add(mgr manager.Manager) error {
 	for state, name := range map[guardState]string{missing: "kinship_guards_missing", altered: "kinship_guards_altered"} {
 		gauge := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -131,7 +133,7 @@ func (g *guards) add(mgr manager.Manager) error {
 	return nil
 }
 
-// answer has the guards' webhooks called from time to time.
+// answer starts an answering, which calls the guards' webhooks at intervals.
 func (g *guards) answer(o Options, mgr manager.Manager, f *failures) error {
 	g.answering = newAnswering(o, g.protection, f)
 	if err := mgr.Add(always(g.answering.run)); err != nil {
@@ -147,14 +149,15 @@ func (g *guards) wake() {
 	}
 }
 
-// seen records since when a guard is missing, or when it was first changed.
+// seen handles a relation.Change of a guard. For a deletion, seen moves guards.since back; for an
+// update, seen sets guards.pending.
 func (g *guards) seen(c relation.Change) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if c.Old == nil || slices.Contains(g.pack.Enforced, c.Old.ID.Name) {
 		return
 	}
-	// The watch may report a deletion and a creation as one change.
+	// The watch may report a deletion and a creation as one Change with two different UIDs.
 	if c.New != nil && c.New.UID == c.Old.UID {
 		if g.pending[c.New.ID] == "" {
 			g.pending[c.New.ID] = c.New.Version
@@ -165,7 +168,8 @@ func (g *guards) seen(c relation.Change) {
 	g.since = earlier(g.since, c.Old.Version)
 }
 
-// doubt has objects judged again that were written while a guard was missing or altered.
+// doubt calls pack.Doubt, which judges the objects written since guards.since again, and then
+// clears record.Since.
 func (g *guards) doubt(ctx context.Context) error {
 	g.mu.Lock()
 	since := g.since
@@ -194,7 +198,7 @@ func (g *guards) doubt(ctx context.Context) error {
 	return nil
 }
 
-// takeNoticed reports whether a guard was deleted since the last call.
+// takeNoticed returns guards.noticed and resets it to false.
 func (g *guards) takeNoticed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -203,7 +207,7 @@ func (g *guards) takeNoticed() bool {
 	return noticed
 }
 
-// takePending returns the guards that were changed since the last call, and since when.
+// takePending returns guards.pending and empties the map.
 func (g *guards) takePending() map[object.ID]string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -212,7 +216,7 @@ func (g *guards) takePending() map[object.ID]string {
 	return pending
 }
 
-// putBack keeps changes for the next look after a look has failed.
+// putBack returns changes to guards.pending after assess has failed.
 func (g *guards) putBack(pending map[object.ID]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +225,8 @@ func (g *guards) putBack(pending map[object.ID]string) {
 	}
 }
 
-// note has objects judged again that were written since a resource version.
+// note moves guards.since back to a resourceVersion, so that doubt judges the objects written since
+// then again.
 func (g *guards) note(since string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -229,8 +234,8 @@ func (g *guards) note(since string) {
 	g.since = earlier(g.since, since)
 }
 
-// fault returns the guards that are missing or altered, or why the pack is held up although all
-// guards are in force.
+// fault returns an error with the missing and altered guards or, if all guards are in force,
+// guards.unjudged.
 func (g *guards) fault() error {
 	if faults := *g.faults.Load(); len(faults) > 0 {
 		return fmt.Errorf("%s: install it again, or run with --install", strings.Join(names(faults), ", "))
@@ -241,7 +246,7 @@ func (g *guards) fault() error {
 	return nil
 }
 
-// run looks at the guards whenever one of the guards changes.
+// run calls look at the start, at each change of a guard, and after the pause that look returns.
 func (g *guards) run(ctx context.Context) error {
 	kinds := make([]schema.GroupKind, 0, len(g.wanted))
 	for _, id := range order(g.wanted) {
@@ -274,7 +279,7 @@ func (g *guards) run(ctx context.Context) error {
 	}
 }
 
-// textOf returns the text of an error, or nothing without an error.
+// textOf returns err.Error(), or "" for nil.
 func textOf(err error) string {
 	if err == nil {
 		return ""
@@ -282,7 +287,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// leave says until when an operator has watched.
+// leave calls recorder.touch at the end of the operator, if all guards are in force.
 func (g *guards) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
 	defer cancel()
@@ -294,8 +299,9 @@ func (g *guards) leave(ctx context.Context) {
 	}
 }
 
-// look reads the guards, restores missing and altered guards with --install, and closes the
-// gate while a guard is missing or altered. look returns the time until the next call, or 0.
+// look reads the guards, restores missing and altered guards with --install, and closes
+// reconcile.Gate while a guard is missing or altered. look returns the pause until the next look; 0
+// means until a guard changes.
 func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	if err := g.begin(ctx); err != nil {
 		return 0, err
@@ -333,9 +339,8 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 	return g.reopen(ctx)
 }
 
-// reopen opens the gate after the objects that were written without the guards have been judged
-// again. The API server applies a guard a moment after its creation, so a closed gate stays
-// closed for a second.
+// reopen calls doubt and opens reconcile.Gate. The API server applies a guard a moment after its
+// creation, so after a closed Gate, reopen first waits guardSettles.
 func (g *guards) reopen(ctx context.Context) (time.Duration, error) {
 	if g.paused {
 		g.paused, g.settled = false, time.Now().Add(guardSettles)

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// tokenLifetime is the requested lifetime of a token; the API server may grant less.
+	// tokenLifetime is the lifetime that tokenSource.Token requests; the API server may grant less.
 	tokenLifetime = time.Hour
-	// rightsSettle is how long the API server may take to go by new rights.
+	// rightsSettle is how long the API server may take to apply a new Role.
 	rightsSettle = 10 * time.Second
 )
 
-// become returns a configuration that acts as the account of the whole process, and the user
-// name of that account. Policies in the API server let a fixed set of users touch locks, so the
-// operator acts as the same users inside and outside the cluster.
+// become returns a rest.Config that acts as [Account], and the user name of [Account].
+// ValidatingAdmissionPolicies let only the users in [Operators] change locks, so the operator acts
+// as the same users inside and outside the cluster.
 func become(ctx context.Context, config *rest.Config) (*rest.Config, string, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -43,9 +43,9 @@ func become(ctx context.Context, config *rest.Config) (*rest.Config, string, err
 	return own, Operator, err
 }
 
-// actAs returns a configuration that acts as an account in the operator's namespace. The given
-// configuration requests the tokens. The error is errNotInstalled if the account does not
-// exist.
+// actAs returns a rest.Config that acts as a ServiceAccount in namespace kinship-system. The given
+// rest.Config requests the tokens. If the ServiceAccount does not exist, actAs returns
+// errNotInstalled.
 func actAs(ctx context.Context, config *rest.Config, account string) (*rest.Config, error) {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -65,8 +65,9 @@ func actAs(ctx context.Context, config *rest.Config, account string) (*rest.Conf
 	return own, nil
 }
 
-// actAsPack returns a configuration that acts as a pack's account. The process's account asks
-// for its tokens: the right to do so may be a moment old.
+// actAsPack returns a rest.Config that acts as [AccountOf] a pack. The base rest.Config requests
+// the tokens. The Role with the right to create tokens may be a moment old, so actAsPack repeats a
+// Forbidden request for rightsSettle.
 func actAsPack(ctx context.Context, base *rest.Config, name string) (*rest.Config, error) {
 	var own *rest.Config
 	var last error
@@ -83,7 +84,7 @@ func actAsPack(ctx context.Context, base *rest.Config, name string) (*rest.Confi
 	return own, err
 }
 
-// tokenSource requests tokens of one account.
+// tokenSource requests tokens of a ServiceAccount.
 type tokenSource struct {
 	ctx     context.Context //nolint:containedctx // oauth2.TokenSource has no context of its own
 	clients kubernetes.Interface

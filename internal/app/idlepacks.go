@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +20,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// idlePacks returns the packs that are not chosen and that no other operator runs, of those named.
+// idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
+// runs.
 func idlePacks(ctx context.Context, o Options, c client.Client, names []string) ([]pack.Pack, error) {
 	running, err := readLeases(ctx, c, time.Now())
 	if err != nil {
@@ -37,10 +40,46 @@ func idlePacks(ctx context.Context, o Options, c client.Client, names []string) 
 	return idle, nil
 }
 
-// retireIdle removes the guards of packs that are installed, that this installation does not have, and that no
-// other operator runs: nobody would answer their webhooks. A pack with locks, such as usage, keeps its guards while
-// objects of the pack exist, because protection must not end by an option that somebody forgot. Objects, rights and
-// finalizers of the packs stay: to remove a finalizer would leave resources of a cloud behind.
+// leftOut is an annotation of the ServiceAccount of a pack: the last installation left the pack out. The next
+// installation with the pack removes the annotation. Users have no rights in the operator's namespace.
+const leftOut = "kinship.dev/left-out"
+
+// markLeftOut records that an installation leaves out a pack, whose account stays.
+func markLeftOut(ctx context.Context, c client.Client, name string) error {
+	own := accountObject(AccountOf(name))
+	live, err := read(ctx, c, own)
+	if err != nil || live == nil {
+		return err // Earlier releases had no account of their own.
+	}
+	own.SetAnnotations(map[string]string{leftOut: "true"})
+	label(own)
+	return apply(ctx, c, own)
+}
+
+// leftOutPacks returns which of the packs the last installation left out.
+func leftOutPacks(ctx context.Context, c client.Client, names []string) (all []string, err error) {
+	for _, name := range names {
+		live, err := read(ctx, c, accountObject(AccountOf(name)))
+		if err != nil {
+			return nil, err
+		}
+		if live != nil && live.GetAnnotations()[leftOut] != "" {
+			all = append(all, name)
+		}
+	}
+	return all, nil
+}
+
+// accountObject returns a ServiceAccount as an installation applies it, without labels.
+func accountObject(name string) *corev1.ServiceAccount {
+	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
+}
+
+// retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
+// as left out. retireIdle removes their guards: nobody would answer their webhooks. Those of lastingGuards stay. A
+// pack with locks, such as usage, keeps its guards while objects of the pack exist, because protection must not end by
+// an option that somebody forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave
+// resources of a cloud behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	idle, err := idlePacks(ctx, o, c, beside)
 	if err != nil {
@@ -50,6 +89,9 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	for _, p := range idle {
 		guards, err := idleGuards(ctx, c, o, p)
 		if err != nil {
+			return err
+		}
+		if err := markLeftOut(ctx, c, p.Name); err != nil {
 			return err
 		}
 		kept, err := keptBy(ctx, c, p)
@@ -74,8 +116,8 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	return nil
 }
 
-// tellIdle tells of packs whose guards are installed, and that no operator runs. Without --install an operator has no
-// right to remove the guards.
+// tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
+// no right to delete a guard.
 func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	idle, err := idlePacks(ctx, o, c, PackNames())
 	if err != nil {
@@ -94,7 +136,7 @@ func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	return nil
 }
 
-// keptBy returns a kind of a pack with locks that has objects, or an empty text.
+// keptBy returns a kind of a pack with pack.Locks of which an object exists, or "".
 func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	if len(p.Locks) == 0 {
 		return "", nil
@@ -129,9 +171,16 @@ func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	return "", nil
 }
 
-// idleGuards returns the guards of a pack that are installed, of any enforcement. The policy that keeps the
-// pack's own account from changing Secrets is left out: the account is still there, and the policy refuses
-// nobody else. The account of the process may list guards, and not read the webhook configurations of other packs.
+// lastingGuards returns the names of policies of a pack that no operator has to answer, and that go with the pack
+// alone: without them the pack would later believe what nobody has judged. They are the policy that keeps the pack's
+// own account from changing Secrets, the policy that asks whether an author may use the Secrets that an object names,
+// and the policy that lets only the operator record what is created. They refuse nothing that an author may do.
+func lastingGuards(packName string) []string {
+	return []string{keepSecretsOf(packName), AccountOf(packName) + "-secrets", AccountOf(packName) + "-intents"}
+}
+
+// idleGuards returns the guards of a pack that are installed, of any enforcement, without lastingGuards. The account
+// of the process may list guards, and not read the webhook configurations of other packs.
 func idleGuards(
 	ctx context.Context, c client.Client, o Options, p pack.Pack,
 ) ([]*unstructured.Unstructured, error) {
@@ -140,7 +189,7 @@ func idleGuards(
 		return nil, err
 	}
 	templates, _ := split(all)
-	names := map[schema.GroupVersionKind][]string{}
+	names, lasting := map[schema.GroupVersionKind][]string{}, lastingGuards(p.Name)
 	var kinds []schema.GroupVersionKind
 	for _, obj := range templates {
 		gvk, err := apiutil.GVKForObject(obj, c.Scheme())
@@ -150,7 +199,7 @@ func idleGuards(
 		if names[gvk] == nil {
 			kinds = append(kinds, gvk)
 		}
-		if obj.GetName() != keepSecretsOf(p.Name) {
+		if !slices.Contains(lasting, obj.GetName()) {
 			names[gvk] = append(names[gvk], obj.GetName())
 		}
 	}

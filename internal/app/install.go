@@ -27,21 +27,22 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// Labels of the objects that Install applies.
+// partOfLabel and installManager mark the objects that [Install] applies: by a label, and as field
+// owner.
 const (
 	partOfLabel    = "app.kubernetes.io/part-of"
 	installManager = client.FieldOwner("kinship-install")
 )
 
-// ownDefinitions are installed with whatever pack.
+// ownDefinitions are the CustomResourceDefinitions that [Install] applies with every pack.
 var ownDefinitions = []string{"referencegrants.kinship.dev"}
 
-// Install applies everything that the chosen packs need: definitions, rights, webhooks and
-// policies. Install changes nothing if one of the objects belongs to another release, unless it
-// may adopt such objects.
+// Install applies everything that Options.Packs need: CustomResourceDefinitions, rights, webhooks
+// and policies. Install changes nothing if an object without the label part-of=kinship has the name
+// of such an object, unless Options.Adopt is set.
 func Install(ctx context.Context, o Options) error { return install(ctx, o, nil) }
 
-// install is Install for a caller that has found faults already, or nil.
+// install is [Install] for a caller that has found faults already, such as an address in use.
 func install(ctx context.Context, o Options, found error) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -80,8 +81,8 @@ func install(ctx context.Context, o Options, found error) error {
 	return settleBeside(ctx, o, c)
 }
 
-// checkBefore looks for reasons why objects can't be installed, and names all of them at once, with the faults
-// that the caller has found. checkBefore writes nothing.
+// checkBefore returns all reasons why objects can't be installed as one error, with the faults that
+// the caller has found. checkBefore writes nothing.
 func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object, found error) error {
 	errs := []error{
 		found, checkNamespacesExist(ctx, o, c), checkUpgrade(ctx, o, c, definitionsOf(objects)), checkInstaller(ctx, c),
@@ -103,8 +104,7 @@ func checkBefore(ctx context.Context, o Options, c client.Client, objects []clie
 	return nil
 }
 
-// settleBeside leaves rights of packs that this installation does not have to their own accounts alone, and removes
-// the guards of those that no operator runs.
+// settleBeside calls eachAccount and retireIdle for installed packs that Options.Packs leaves out.
 func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	beside, err := installedBeside(ctx, o, c)
 	if err != nil {
@@ -116,8 +116,8 @@ func settleBeside(ctx context.Context, o Options, c client.Client) error {
 	return retireIdle(ctx, o, c, beside)
 }
 
-// recordInstallation records which guards are going to be installed, so that a running operator
-// of another release accepts them.
+// recordInstallation writes record.Installed: a running operator of another release then accepts
+// the guards that [Install] is going to apply.
 func recordInstallation(ctx context.Context, o Options, c client.Client, objects []client.Object, mutating bool) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -134,8 +134,9 @@ func recordInstallation(ctx context.Context, o Options, c client.Client, objects
 	return examine(ctx, o, c, chosen, mutating, true)
 }
 
-// applyAll applies objects in order. Webhooks get the secret path of the existing certificate
-// at once, so that the API server still reaches a running operator.
+// applyAll applies objects in order. applyAll writes the secret path of the existing
+// certificate.Bundle into webhook configurations, so that the API server still reaches a running
+// operator.
 func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []client.Object) error {
 	path := ""
 	for _, obj := range objects {
@@ -159,7 +160,7 @@ func applyAll(ctx context.Context, o Options, c client.WithWatch, objects []clie
 	return nil
 }
 
-// Objects returns the objects that Install applies, in order.
+// Objects returns the objects that [Install] applies, in order.
 func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	objects, err := definitions(o)
 	if err != nil {
@@ -172,8 +173,8 @@ func Objects(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	return append(objects, rest...), nil
 }
 
-// definitions returns the CustomResourceDefinitions of the chosen packs. definitions parses
-// 800 KiB of YAML for all packs, so no caller calls definitions per enforcement.
+// definitions returns the CustomResourceDefinitions of the chosen packs. definitions parses 800 KiB
+// of YAML for all packs, so no caller calls definitions per Enforcement.
 func definitions(o Options) ([]client.Object, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -198,8 +199,8 @@ func definitions(o Options) ([]client.Object, error) {
 	return objects, nil
 }
 
-// besideDefinitions returns the other objects that Install applies after the definitions:
-// accounts, rights, webhooks and policies.
+// besideDefinitions returns the objects that [Install] applies after the CustomResourceDefinitions:
+// ServiceAccounts, rights, webhooks and policies.
 func besideDefinitions(o Options, mutatingPolicies bool) ([]client.Object, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -223,7 +224,7 @@ func definitionsOf(objects []client.Object) []client.Object {
 	})
 }
 
-// label adds the labels of this installation to an object.
+// label adds the label app.kubernetes.io/part-of=kinship to an object.
 func label(obj client.Object) {
 	labels := map[string]string{}
 	maps.Copy(labels, obj.GetLabels())
@@ -231,9 +232,9 @@ func label(obj client.Object) {
 	obj.SetLabels(labels)
 }
 
-// installer returns a function that creates a deleted object of the installation anew, or nil
-// without --install. The function acts as the user who started the operator, because the
-// operator's own accounts may not create such objects.
+// installer returns a function that creates a deleted guard again, or nil without --install. The
+// function acts as the user in Options.Config, because the operator's own ServiceAccounts may not
+// create guards.
 func (o Options) installer() func(context.Context, client.Object) error {
 	if !o.Install {
 		return nil
@@ -249,7 +250,7 @@ func (o Options) installer() func(context.Context, client.Object) error {
 	}
 }
 
-// definition reads a generated CustomResourceDefinition.
+// definition reads a generated CustomResourceDefinition from config.Definitions.
 func definition(name string) (client.Object, error) {
 	plural, group, _ := strings.Cut(name, ".")
 	text, err := config.Definitions.ReadFile("crd/" + group + "_" + plural + ".yaml")
@@ -263,19 +264,16 @@ func definition(name string) (client.Object, error) {
 	return &crd, nil
 }
 
-// account returns the operator's namespace, accounts and rights: an account and a ClusterRole
-// of the same name for each pack. So no pack has the rights of another pack, and a pack that is
-// off has none. With namespaces, the ClusterRole has the rights to objects without a namespace,
-// and a Role of the same name in each namespace has the other rights.
+// account returns the namespace kinship-system, the ServiceAccounts and their rights. Each pack has
+// a ServiceAccount and a ClusterRole of the same name. So no pack has the rights of another pack,
+// and a pack that is off has no rights. With --namespaces, the ClusterRole has the rights to
+// cluster-scoped resources, and a Role of the same name in each namespace has the other rights.
 func account(chosen []pack.Pack, namespaces []string) []client.Object {
-	serviceAccount := func(name string) client.Object {
-		return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
-	}
 	subjects := func(name string) []rbacv1.Subject {
 		return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: name}}
 	}
 	objects := []client.Object{
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, serviceAccount(Account),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, accountObject(Account),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules(namespaces)},
 		&rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Subjects: subjects(Account),
@@ -300,7 +298,7 @@ func account(chosen []pack.Pack, namespaces []string) []client.Object {
 	}
 	role(Account, engineRules(chosen), namespaces...)
 	if len(namespaces) > 0 && !slices.Contains(namespaces, metav1.NamespaceDefault) {
-		// Events of objects without a namespace are there.
+		// Kubernetes keeps Events about objects without a namespace in namespace default.
 		objects = append(objects, inNamespaces(Account, []rbacv1.PolicyRule{eventRule}, subjects(Account),
 			[]string{metav1.NamespaceDefault})...)
 	}
@@ -309,7 +307,7 @@ func account(chosen []pack.Pack, namespaces []string) []client.Object {
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{metricsPath}, Verbs: []string{"get"}}},
 	})
 	for _, p := range chosen {
-		objects = append(objects, serviceAccount(AccountOf(p.Name)))
+		objects = append(objects, accountObject(AccountOf(p.Name)))
 		role(AccountOf(p.Name), p.Rules(), namespaces...)
 		objects = append(objects, kindRole(p, subjects(AccountOf(p.Name)), namespaces)...)
 	}
@@ -334,10 +332,10 @@ func inNamespaces(
 	return objects
 }
 
-// ownRules are the rights in the operator's own namespace: to its certificate, its Lease, and
-// tokens of the packs' accounts. Accounts of packs that are off are included, because another
-// operator with other packs may share the Role. With namespaces, events about Leases need an
-// extra right.
+// ownRules are the rights of [Account] in namespace kinship-system: to the certificate's Secret, to
+// Leases, and to tokens of the packs' ServiceAccounts. ownRules include the tokens of packs that
+// are off, because another operator with other packs may share the Role. With --namespaces, the
+// Role needs eventRule too, for Events about Leases.
 func ownRules(namespaces []string) []rbacv1.PolicyRule {
 	accounts := make([]string, 0, len(PackNames()))
 	for _, name := range PackNames() {
@@ -364,14 +362,14 @@ func ownRules(namespaces []string) []rbacv1.PolicyRule {
 	return rules
 }
 
-// eventRule is the right to tell of objects.
+// eventRule is the right to create and patch Events.
 var eventRule = rbacv1.PolicyRule{
 	APIGroups: []string{"", "events.k8s.io"}, Resources: []string{"events"}, Verbs: []string{"create", "patch"},
 }
 
-// engineRules are the rights that the engine needs for every pack: to create
-// SubjectAccessReviews, to watch definitions, to record events, and to write the webhook
-// configurations, by name.
+// engineRules are the rights that the engine needs for every pack: to create SubjectAccessReviews,
+// to watch CustomResourceDefinitions and APIServices, to record Events, and to write the packs'
+// webhook configurations, by name.
 func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	var webhooks []string
 	for _, p := range chosen {
@@ -417,7 +415,7 @@ func engineRules(chosen []pack.Pack) []rbacv1.PolicyRule {
 	}})
 }
 
-// foreign returns the objects that exist and that kinship did not install.
+// foreign returns the objects that exist without the label app.kubernetes.io/part-of=kinship.
 func foreign(ctx context.Context, c client.Client, objects []client.Object) ([]client.Object, error) {
 	var all []client.Object
 	for _, obj := range objects {
@@ -435,7 +433,7 @@ func foreign(ctx context.Context, c client.Client, objects []client.Object) ([]c
 	return all, nil
 }
 
-// foreignError returns an error that names objects of others, or nil.
+// foreignError returns an error with the names of foreign objects, or nil if objects is empty.
 func foreignError(objects []client.Object) error {
 	if len(objects) == 0 {
 		return nil
@@ -449,7 +447,7 @@ func foreignError(objects []client.Object) error {
 		strings.Join(names, ", "))
 }
 
-// read returns an object from the API server, or nil if there is none.
+// read returns an object from the API server, or nil if the object does not exist.
 func read(ctx context.Context, c client.Client, obj client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.Scheme())
 	if err != nil {
@@ -467,7 +465,7 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	return live, nil
 }
 
-// Manifest returns an object as an installation applies it.
+// Manifest returns an object as [Install] applies the object.
 func Manifest(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {
@@ -487,7 +485,7 @@ func Manifest(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstruct
 	return u, nil
 }
 
-// apply applies an object. Fields that others set stay.
+// apply applies an object by server-side apply, and keeps the fields that other field managers set.
 func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
 	u, err := Manifest(c.Scheme(), obj)
 	if err != nil {
@@ -499,8 +497,8 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	}
 	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), how...)
 	if apierrors.IsInvalid(err) && webhooksOf(obj) != nil {
-		// A webhook is reached by URL or by Service. After a change from one to the other,
-		// server-side apply would leave both fields.
+		// A webhook has clientConfig.url or clientConfig.service. Server-side apply would leave
+		// both after a change to --webhook-host.
 		err = replace(ctx, c, u, options)
 	}
 	if err != nil {
@@ -509,7 +507,7 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	return nil
 }
 
-// replace writes a whole object over the existing object.
+// replace updates a whole object, and drops the fields of other field managers.
 func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured, options []writeOption) error {
 	live := u.DeepCopy()
 	if err := c.Get(ctx, client.ObjectKeyFromObject(u), live); err != nil {
@@ -523,7 +521,7 @@ func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured,
 	return c.Update(ctx, u, how...)
 }
 
-// awaitDefinitions waits until the API server serves the installed kinds.
+// awaitDefinitions waits until each CustomResourceDefinition among objects is Established.
 func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Object) error {
 	for _, obj := range definitionsOf(objects) {
 		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
@@ -546,8 +544,8 @@ func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Obj
 	return nil
 }
 
-// servesMutatingPolicies reports whether the API server can change requests by
-// policy (KEP-3962; on by default since 1.36).
+// servesMutatingPolicies reports whether the API server has the kind MutatingAdmissionPolicy
+// (KEP-3962; on by default since 1.36).
 func servesMutatingPolicies(o Options) (bool, error) {
 	disc, err := discovery.NewDiscoveryClientForConfig(o.Config)
 	if err != nil {

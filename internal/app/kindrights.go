@@ -19,20 +19,22 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// KindPacks are the packs that act on objects of kinds that users name. An administrator can extend
-// the rights of these packs without a new installation: see [KindLabel].
+// KindPacks are the packs that act on kinds which users choose, such as the kind in a Usage's
+// spec.of. An administrator can extend the rights of these packs without a new [Install]: see
+// [KindLabel].
 var KindPacks = []string{"usage", "oam"}
 
-// KindLabel returns the label by which Kubernetes adds the rules of a ClusterRole to the rights of a
-// pack. An administrator creates such a ClusterRole for the kinds that users of the pack name.
+// KindLabel returns the label by which Kubernetes aggregates the rules of a ClusterRole into the
+// rights of a pack. An administrator creates a ClusterRole with KindLabel for the kinds that the
+// pack's users choose.
 func KindLabel(packName string) string { return "rbac.kinship.dev/aggregate-to-" + packName }
 
-// kindRoleOf returns the name of the ClusterRole that Kubernetes fills.
+// kindRoleOf returns the name of the aggregated ClusterRole, such as kinship-usage-kinds.
 func kindRoleOf(packName string) string { return AccountOf(packName) + "-kinds" }
 
-// kindRole returns the ClusterRole that Kubernetes fills with the rules of all ClusterRoles with
-// the pack's label, and its bindings to the pack's account: one for the cluster or, with
-// namespaces, one in each of them.
+// kindRole returns the ClusterRole into which Kubernetes aggregates every ClusterRole with
+// [KindLabel], and its bindings to the pack's ServiceAccount: a ClusterRoleBinding or, with
+// --namespaces, a RoleBinding in each namespace.
 func kindRole(p pack.Pack, subjects []rbacv1.Subject, namespaces []string) []client.Object {
 	if !slices.Contains(KindPacks, p.Name) {
 		return nil
@@ -58,15 +60,15 @@ func kindRole(p pack.Pack, subjects []rbacv1.Subject, namespaces []string) []cli
 	return objects
 }
 
-// Kinds are resources that users of a pack name. Using are further resources whose objects may use
-// protected objects; only the pack usage has using resources.
+// Kinds are resources that users of a pack choose. Using are further resources whose objects may
+// use protected objects; only the pack usage has Using resources.
 type Kinds struct{ Used, Using []schema.GroupResource }
 
-// noKind is a resource that does not exist. Without any kind, the pack usage would have rights to all kinds.
+// noKind is a GroupResource that does not exist. With an empty usage.Options.Kinds, the pack usage
+// would have rights to all kinds.
 var noKind = schema.GroupResource{Resource: "kinship-none"}
 
-// KindRole returns the ClusterRole with the rights that a pack needs for kinds that its users
-// name. Kubernetes adds the rules to the pack's rights.
+// KindRole returns a ClusterRole with [KindLabel] and the rights that a pack needs for kinds.
 func KindRole(packName string, kinds Kinds) (*rbacv1.ClusterRole, error) {
 	if !slices.Contains(KindPacks, packName) {
 		return nil, fmt.Errorf("users of pack %q name no kinds: it can be %s", packName, strings.Join(KindPacks, " or "))
@@ -108,7 +110,7 @@ func KindRole(packName string, kinds Kinds) (*rbacv1.ClusterRole, error) {
 	}, nil
 }
 
-// rulesOf returns the rules of the one pack in Options.Packs.
+// rulesOf returns the rules of the only pack in Options.Packs.
 func rulesOf(o Options) ([]rbacv1.PolicyRule, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -117,8 +119,9 @@ func rulesOf(o Options) ([]rbacv1.PolicyRule, error) {
 	return chosen[0].Rules(), nil
 }
 
-// CheckRights asks the API server whether the account of a pack has the rights of a ClusterRole, in
-// a namespace or, without one, in the whole cluster. The error names each missing right.
+// CheckRights sends a SubjectAccessReview for each right of a ClusterRole: whether [OperatorOf] the
+// pack has the right in a namespace or, with namespace "", in the whole cluster. The error names
+// each missing right.
 func CheckRights(ctx context.Context, config *rest.Config, packName, namespace string, role *rbacv1.ClusterRole) error {
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// warn writes a line of the level WARN, which logr does not have.
+// warn writes a line with slog.LevelWarn, which logr does not have.
 func warn(log logr.Logger, message string, values ...any) {
 	slog.New(logr.ToSlogHandler(log.WithSink(unwrapped(log.GetSink())))).Warn(message, values...)
 }
 
-// unwrapped returns the sink below this package's sinks, through which a line of slog would lose its level.
+// unwrapped returns the LogSink below ending and withoutRoutine, which would drop slog.LevelWarn.
 func unwrapped(sink logr.LogSink) logr.LogSink {
 	switch s := sink.(type) {
 	case ending:
@@ -23,19 +23,19 @@ func unwrapped(sink logr.LogSink) logr.LogSink {
 	}
 }
 
-// lostLead is the text of controller-runtime's error when a manager that was asked to end loses
-// its lease. controller-runtime exports no name for that error.
+// lostLead is the text of controller-runtime's error when a manager.Manager loses its Lease while
+// it ends. controller-runtime exports no name for the error.
 const lostLead = "leader election lost"
 
-// ending is a log that does not take the end of an operator for a failure.
+// ending is a LogSink that leaves out the error lostLead while the operator ends.
 type ending struct {
 	logr.LogSink
 
 	asked <-chan struct{} // is closed when the operator is asked to end
 }
 
-// quietEnd returns a log that leaves out the error lostLead after the operator was asked to
-// end.
+// quietEnd returns a logr.Logger that leaves out the error lostLead after the channel asked is
+// closed.
 func quietEnd(log logr.Logger, asked <-chan struct{}) logr.Logger {
 	if log.GetSink() == nil {
 		return log // Context.Done has no argument.

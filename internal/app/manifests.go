@@ -6,9 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Manifests returns the objects that Install applies, in the order in which Install applies them, without asking
-// a cluster. The same options give the same manifests. Left out is what only a cluster knows: the certificates to
-// trust and the secret path of the webhooks, which the operator writes into the webhook configurations.
+// Manifests returns the objects that [Install] applies, in the order of [Install], without a
+// request to a cluster. The same [Options] give the same manifests. Webhook configurations have no
+// caBundle and no secret path: both depend on the certificate, and a running operator writes both.
 func Manifests(o Options, mutatingPolicies bool) ([]*unstructured.Unstructured, error) {
 	if o.WebhookHost != "" && o.WebhookPort == 0 {
 		return nil, errors.New("--webhook-host needs --webhook-port, the port of the operator that will run there")

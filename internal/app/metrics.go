@@ -18,20 +18,20 @@ import (
 	"github.com/kinship-dev/kinship/internal/tokenauth"
 )
 
-// Where metrics are served unless Options say otherwise.
+// secureMetrics and insecureMetrics are the defaults of Options.MetricsAddress.
 const (
 	secureMetrics   = ":8080"
 	insecureMetrics = "127.0.0.1:8080"
 )
 
-// MetricsReader is the ClusterRole with the right to read the metrics.
+// MetricsReader is the ClusterRole with the right to get /metrics.
 const MetricsReader = "kinship-metrics-reader"
 
-// metricsPath is where metrics are served.
+// metricsPath is the URL path that [MetricsReader] gives the right to get.
 const metricsPath = "/metrics"
 
 // metrics returns the options of the metrics server: HTTPS for callers with the right to get
-// /metrics or, with --metrics-secure=false, HTTP for any caller.
+// /metrics or, with --metrics-secure=false, HTTP for every caller.
 func (o Options) metrics() (metricsserver.Options, error) {
 	if o.MetricsInsecure {
 		return metricsserver.Options{BindAddress: cmp.Or(o.MetricsAddress, insecureMetrics)}, nil
@@ -74,7 +74,8 @@ func protectMetrics(config *rest.Config, client *http.Client) (metricsserver.Fil
 	}, nil
 }
 
-// checkLoopback returns an error unless an address is a loopback address.
+// checkLoopback returns an error unless the host of an address is localhost or a loopback IP, such
+// as 127.0.0.1.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

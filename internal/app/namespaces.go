@@ -18,9 +18,9 @@ import (
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 )
 
-// clusterScoped are the resources in the packs' rules that have no namespace. Rights to all
-// others are given in each of the namespaces, where Options name some. Usages of the older group are
-// told apart by isClusterScoped.
+// clusterScoped are the resources in pack.Rules that have no namespace. With --namespaces, account
+// gives the rights to all other resources in each namespace. isClusterScoped decides about usages,
+// which are cluster-scoped only in the older API group.
 var clusterScoped = []string{
 	"apiservices", "clusterusages", "customresourcedefinitions", "mutatingadmissionpolicies",
 	"mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
@@ -29,7 +29,8 @@ var clusterScoped = []string{
 	"workloaddefinitions",
 }
 
-// checkNamespaces returns an error if a name in --namespaces can be no namespace's.
+// checkNamespaces returns an error if a name in --namespaces is kinship-system or no valid DNS
+// label.
 func checkNamespaces(names []string) error {
 	for _, name := range names {
 		if name == Namespace {
@@ -42,8 +43,8 @@ func checkNamespaces(names []string) error {
 	return nil
 }
 
-// checkNamespacesExist returns an error that names the namespaces that do not exist: no rights
-// can be given there.
+// checkNamespacesExist returns an error with the missing namespaces of --namespaces: [Install]
+// can't create a Role in a missing namespace.
 func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error {
 	var missing []string
 	for _, name := range o.Namespaces {
@@ -63,7 +64,7 @@ func checkNamespacesExist(ctx context.Context, o Options, c client.Client) error
 	return nil
 }
 
-// scope splits rules into rules for kinds without a namespace and rules for namespaced kinds.
+// scope splits rules into rules for clusterScoped resources and rules for namespaced resources.
 func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) {
 	for _, rule := range rules {
 		for _, inCluster := range []bool{true, false} {
@@ -88,7 +89,7 @@ func scope(rules []rbacv1.PolicyRule) (cluster, namespaced []rbacv1.PolicyRule) 
 	return cluster, namespaced
 }
 
-// joined returns one rule for groups with the same resources and verbs.
+// joined returns a PolicyRule for each run of groups with the same resources.
 func joined(rule rbacv1.PolicyRule, groups []string, resources [][]string) []rbacv1.PolicyRule {
 	var all []rbacv1.PolicyRule
 	for i, group := range groups {
@@ -103,15 +104,16 @@ func joined(rule rbacv1.PolicyRule, groups []string, resources [][]string) []rba
 	return all
 }
 
-// isClusterScoped reports whether a resource in a rule, which may be a subresource, has no
+// isClusterScoped reports whether a resource in a PolicyRule, such as clusterusages/status, has no
 // namespace.
 func isClusterScoped(group, resource string) bool {
 	plural, _, _ := strings.Cut(resource, "/")
 	return slices.Contains(clusterScoped, plural) || plural == "usages" && group == usagev1alpha1.GroupVersion.Group
 }
 
-// staleRoles returns the Roles and RoleBindings of the chosen packs and of the process that
-// another installation has left in namespaces, known aside.
+// staleRoles returns the Roles and RoleBindings of [Account] and of the chosen packs in all
+// namespaces, except those among known: another [Install] with other --namespaces has left such
+// Roles.
 func staleRoles(
 	ctx context.Context, o Options, c client.Client, known []client.Object,
 ) ([]*unstructured.Unstructured, error) {
@@ -149,8 +151,9 @@ func staleRoles(
 	return stale, nil
 }
 
-// eachAccount removes rights of the process's own account that an earlier release, which had
-// one account for all packs, gave it for packs that this installation leaves out.
+// eachAccount takes the ClusterRoleBindings of packs that this installation leaves out from
+// [Account]. An earlier release had [Account] as the only ServiceAccount of all packs, and bound
+// all rights to [Account].
 func eachAccount(ctx context.Context, o Options, c client.Client, beside []string) error {
 	for _, name := range beside {
 		binding := &rbacv1.ClusterRoleBinding{}
@@ -179,8 +182,8 @@ func eachAccount(ctx context.Context, o Options, c client.Client, beside []strin
 	return nil
 }
 
-// inNamespacesOnly returns a client that lists namespace after namespace where the caller lists
-// all namespaces: the operator has no right to list all.
+// inNamespacesOnly returns a client.Client that lists each of namespaces in turn if the caller
+// lists all namespaces. With --namespaces, the operator has no right to a List across the cluster.
 func inNamespacesOnly(c client.Client, namespaces []string) client.Client {
 	if len(namespaces) == 0 {
 		return c
@@ -194,7 +197,7 @@ type limitedClient struct {
 	namespaces []string
 }
 
-// List implements client.Reader. Callers MUST NOT request pages.
+// List implements client.Reader. Callers MUST NOT set ListOptions.Limit or Continue.
 func (c limitedClient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	var options client.ListOptions
 	options.ApplyOptions(opts)

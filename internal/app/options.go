@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
@@ -20,10 +21,10 @@ import (
 
 // Names of the operator's objects in a cluster.
 const (
-	// Namespace is where the operator lives, and keeps its certificate and lease.
+	// Namespace is the namespace of the operator, of its certificate's Secret and of its Leases.
 	Namespace = "kinship-system"
 	// Account is the ServiceAccount of the process, inside and outside the cluster. Account may
-	// create tokens of the packs' accounts.
+	// create tokens of each [AccountOf] a pack.
 	Account = "kinship"
 
 	service           = "kinship-webhook"
@@ -32,20 +33,20 @@ const (
 	partOf            = "kinship"
 )
 
-// userPrefix begins the user names of accounts in the operator's namespace.
+// userPrefix begins the user name of each ServiceAccount in [Namespace].
 const userPrefix = "system:serviceaccount:" + Namespace + ":"
 
-// Operator is the user name that the process acts as.
+// Operator is the user name of [Account].
 const Operator = userPrefix + Account
 
-// AccountOf returns the name of the ServiceAccount that a pack acts as.
+// AccountOf returns the ServiceAccount that a pack acts as, such as kinship-usage.
 func AccountOf(packName string) string { return Account + "-" + packName }
 
-// OperatorOf returns the user name that a pack acts as.
+// OperatorOf returns the user name of [AccountOf] a pack.
 func OperatorOf(packName string) string { return userPrefix + AccountOf(packName) }
 
-// Operators returns all user names that the operator acts as, including the accounts of packs
-// that are off: an installation of other packs may run beside this installation.
+// Operators returns [Operator] and [OperatorOf] every pack, including packs that are off: another
+// operator with other packs may run beside this operator.
 func Operators() pack.Operators {
 	names := PackNames()
 	all := make(pack.Operators, 0, len(names)+1)
@@ -56,63 +57,64 @@ func Operators() pack.Operators {
 	return all
 }
 
-// Options of the operator and of an installation.
+// Options are the options of [Run], [Install] and [Uninstall].
 type Options struct {
-	// Config reaches the cluster, with the rights of the user who starts the operator.
+	// Config reaches the cluster as the user who starts the operator.
 	Config *rest.Config
-	// Packs are the names of the packs to run; empty means all.
+	// Packs are the names of the packs to run, such as usage; empty means all.
 	Packs []string
-	// Namespaces that the operator works in. The operator has no rights to objects in other
-	// namespaces. Empty means all namespaces.
+	// Namespaces are the namespaces in which the operator may act. The operator has no rights to
+	// objects in other namespaces. Empty means all namespaces.
 	Namespaces []string
-	// Install applies the objects of the packs before the packs run.
+	// Install makes [Run] apply the objects of the packs before the packs run.
 	Install bool
-	// Adopt lets the installation take over objects of another release.
+	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship.
 	Adopt bool
-	// Version of this build. An installation writes Version on its definitions. With an empty
-	// Version the installation writes none, and compares none.
+	// Version of this build. [Install] writes Version as a label on CustomResourceDefinitions. With
+	// an empty Version, [Install] writes no label, and compares no versions.
 	Version string
-	// Downgrade lets the installation write older definitions over the definitions of a newer
-	// release.
+	// Downgrade lets [Install] replace CustomResourceDefinitions of a newer release by older
+	// CustomResourceDefinitions.
 	Downgrade bool
-	// Enforcement says whether a webhook or a policy refuses deletions. Empty means ByWebhook.
+	// Enforcement says whether a webhook or a ValidatingAdmissionPolicy refuses deletions. Empty
+	// means pack.ByWebhook.
 	Enforcement pack.Enforcement
-	// WebhookHost is the name or address by which the API server reaches this
-	// process from outside the cluster. Empty means the in-cluster Service.
+	// WebhookHost is the DNS name or IP address by which the API server reaches this process from
+	// outside the cluster. Empty means the Service kinship-webhook.
 	WebhookHost string
-	// WebhookPort is the port of the webhook server. Zero means 9443 or, with a WebhookHost,
-	// the port of the last installation, or any free port.
+	// WebhookPort is the port of the webhook server. Zero means 9443 or, with a WebhookHost, the
+	// port of the last [Install], or any free port.
 	WebhookPort int
-	// MetricsAddress and HealthAddress are where to serve; "0" means not at all.
+	// MetricsAddress and HealthAddress are the addresses of the servers, such as :8080; "0" means
+	// no server.
 	MetricsAddress, HealthAddress string
-	// MetricsInsecure serves the metrics by plain HTTP to anybody, by default on the
-	// loopback interface alone, instead of by HTTPS to callers with a token.
+	// MetricsInsecure serves the metrics by plain HTTP to every caller, by default on 127.0.0.1
+	// alone, instead of by HTTPS to callers with a token.
 	MetricsInsecure bool
-	// MetricsCertDir is the directory with tls.crt and tls.key of the metrics server. Changed
-	// files are read again. Empty means a self-signed certificate.
+	// MetricsCertDir is the directory with tls.crt and tls.key of the metrics server. The server
+	// reads changed files again. Empty means a self-signed certificate.
 	MetricsCertDir string
-	// ProfileAddress is where to serve pprof, on the loopback interface; empty means not at
-	// all.
+	// ProfileAddress is the loopback address of a pprof server; empty means no server.
 	ProfileAddress string
 	// TraceEndpoint is the URL of a receiver of traces by OTLP over HTTP, such as
-	// http://collector:4318. Empty means that the environment decides: without
-	// OTEL_EXPORTER_OTLP_ENDPOINT there are no traces.
+	// http://collector:4318. If TraceEndpoint is empty, OTEL_EXPORTER_OTLP_ENDPOINT and
+	// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT decide; without both, the operator sends no traces.
 	TraceEndpoint string
 	// LeaderElect elects a leader among several replicas. Only the leader runs controllers.
 	LeaderElect bool
-	// Usage are the options of the pack usage.
+	// Usage are the usage.Options.
 	Usage usage.Options
-	// Iot are the options of the pack iot.
+	// Iot are the iot.Options.
 	Iot iot.Options
-	// Oam are the options of the pack oam.
+	// Oam are the oam.Options.
 	Oam oam.Options
-	// Azure are the options of the pack azure.
+	// Azure are the azure.Options.
 	Azure azure.Options
-	// Openstack are the options of the pack openstack.
+	// Openstack are the openstack.Options.
 	Openstack openstack.Options
-	// Log is where to log to.
+	// Log receives all lines of the operator's log.
 	Log logr.Logger
-	// Ready, if set, is called once the operator answers admission requests.
+	// Ready, if set, is called once the API server reaches the operator's webhooks.
 	Ready func()
 
 	tracing *tracing // set by Run; nil without traces
@@ -148,16 +150,26 @@ func (o Options) check() error {
 			errs = append(errs, fmt.Errorf("serve profiles, which anybody may read: %w", err))
 		}
 	}
+	if o.TraceEndpoint != "" {
+		_, err := traceEndpoint(o)
+		errs = append(errs, err)
+	}
 	return errors.Join(errs...)
 }
 
-// checkClouds refuses unknown values of the options of the packs openstack and azure.
+// checkClouds returns an error for an unknown Openstack.Conditions or Azure.Submission.
 func checkClouds(o Options) error {
 	switch o.Openstack.Conditions {
 	case "", openstack.PublishedConditions, openstack.AllConditions:
 	default:
 		return fmt.Errorf("openstack conditions are %q: they can be %s or %s",
 			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
+	}
+	switch o.Azure.Credential {
+	case "", azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential:
+	default:
+		return fmt.Errorf("azure credential is %q: it can be %s, %s or %s", o.Azure.Credential,
+			azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential)
 	}
 	switch o.Azure.Submission {
 	case "", azure.ByPut, azure.ByDeployment:
@@ -168,9 +180,10 @@ func checkClouds(o Options) error {
 	}
 }
 
-// checkOamKinds refuses the kinds of other packs as workloads. The webhooks of those packs judge the user
-// who writes an object, and would judge the operator in place of the author of the application: an author
-// without a right to Deployments would get Deployments by an IotConnector.
+// checkOamKinds refuses the kinds of other packs in Oam.Kinds. The webhook of an IotConnector
+// judges the user who writes the IotConnector. That user would be the pack oam, in place of the
+// author of the Application: an author without a right to Deployments would get Deployments by an
+// IotConnector.
 func checkOamKinds(o Options) error {
 	for _, k := range o.Oam.Kinds {
 		for _, p := range Packs(o) {
@@ -183,7 +196,7 @@ func checkOamKinds(o Options) error {
 	return nil
 }
 
-// installation returns the settings that the packs' objects depend on.
+// installation returns the pack.Installation that pack.Objects depends on.
 func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	in := pack.Installation{
 		Operators: Operators(), Namespace: Namespace, Service: service,
@@ -195,7 +208,7 @@ func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	return in
 }
 
-// names returns the DNS names and addresses of the webhooks' certificate.
+// names returns the DNS names or the IP address for the webhooks' certificate.
 func (o Options) names() []string {
 	if o.WebhookHost == "" {
 		return []string{

@@ -22,9 +22,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
-// packManager is the operator's manager with the account and the cache of one pack. A manager
-// starts no controller before its own cache has read everything. With one cache for all packs,
-// a right that the openstack pack lacks would keep the usage pack from starting.
+// packManager is the operator's manager.Manager with the ServiceAccount and the cache of one pack.
+// A manager.Manager starts no controller before its own cache has read everything. With one cache
+// for all packs, a missing right of the pack openstack would keep the pack usage from starting.
 type packManager struct {
 	manager.Manager
 	name   string
@@ -38,11 +38,11 @@ type packManager struct {
 	guards *guards // nil until the pack is set up
 	gate   reconcile.Gate
 	tracer trace.Tracer // nil without traces
-	// namespaces of the pack's caches. Empty means all.
+	// namespaces are Options.Namespaces. Empty means all.
 	namespaces []string
 }
 
-// newPackManager returns a manager for a pack and adds the pack's cache to the operator's.
+// newPackManager returns a packManager, and adds its cache to the operator's manager.Manager.
 func newPackManager(
 	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack, namespaces []string,
 ) (*packManager, error) {
@@ -88,7 +88,7 @@ func newPackManager(
 	return m, m.add()
 }
 
-// newCache makes a cache that reads as the pack.
+// newCache returns a cache.Cache that reads as the pack's ServiceAccount.
 func (m *packManager) newCache(options cache.Options) (cache.Cache, error) {
 	options.Scheme, options.Mapper, options.HTTPClient = m.GetScheme(), m.GetRESTMapper(), m.http
 	return watch.NewCache(options, func(options cache.Options) (cache.Cache, error) {
@@ -96,7 +96,7 @@ func (m *packManager) newCache(options cache.Options) (cache.Cache, error) {
 	}, m.namespaces...)
 }
 
-// reportUnreadable emits an event on an object that the operator can't read.
+// reportUnreadable records the Event Unreadable on an object that the operator can't read.
 func reportUnreadable(to ctrlrecorder.EventRecorder, obj runtime.Object, message string) {
 	to.Eventf(obj, nil, "Warning", "Unreadable", "Watch", "%s", message)
 }
@@ -132,9 +132,10 @@ func (m *packManager) GetConfig() *rest.Config { return m.config }
 // GetHTTPClient implements cluster.Cluster.
 func (m *packManager) GetHTTPClient() *http.Client { return m.http }
 
-// add adds the cache to the operator's manager, with its metrics and its readiness check.
+// add adds packManager.cache to the operator's manager.Manager, with metrics and a readiness check.
 func (m *packManager) add() error {
-	// A cache by itself holds nothing up: the manager waits only for its own.
+	// An unsynced packManager.cache delays no other pack: the manager.Manager waits only for its
+	// own cache.
 	if err := m.Add(m.cache); err != nil {
 		return fmt.Errorf("add cache of pack %s: %w", m.name, err)
 	}
@@ -156,13 +157,13 @@ func (m *packManager) awaitSync(ctx context.Context) error {
 	return nil
 }
 
-// settled reports whether the pack's cache has read everything, or can't, and whether the guards were
-// looked at: what is written afterwards is not judged again because of the start.
+// settled reports whether packManager.cache has synced (or can't, by Health.Err), and guards.look
+// has run. Objects that are written afterwards are not judged again because of the start.
 func (m *packManager) settled() bool {
 	return (m.synced.Load() || m.health.Err() != nil) && (m.guards == nil || m.guards.looked.Load())
 }
 
-// always is something to run in every replica.
+// always is a manager.Runnable that runs in every replica.
 type always func(context.Context) error
 
 // Start implements manager.Runnable.

@@ -20,7 +20,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
-// Packs is the list of all packs, on or off.
+// Packs returns all packs, on or off.
 func Packs(o Options) []pack.Pack {
 	o.Usage.Namespaces = o.Namespaces
 	all := []pack.Pack{
@@ -36,9 +36,9 @@ func Packs(o Options) []pack.Pack {
 	return all
 }
 
-// keepingSecrets returns the objects of a pack, and the policy that keeps the pack's account
-// from changing the data of Secrets. The policy is there even if the pack has no right to
-// Secrets.
+// keepingSecrets returns a pack.Objects function that adds pack.KeepSecrets: the policy that
+// forbids the pack's ServiceAccount to change the data of Secrets. [Install] applies the policy
+// even if pack.Rules give no right to Secrets.
 func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	objects := p.Objects
 	policy := pack.KeepSecrets(keepSecretsOf(p.Name), pack.Operators{OperatorOf(p.Name)})
@@ -47,7 +47,8 @@ func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
 	}
 }
 
-// keepSecretsOf returns the name of the policy that keeps the account of a pack from changing Secrets.
+// keepSecretsOf returns the name of the policy pack.KeepSecrets of a pack, such as
+// kinship-usage-keep-secrets.
 func keepSecretsOf(packName string) string { return AccountOf(packName) + "-keep-secrets" }
 
 // PackNames returns the names of all packs.
@@ -60,7 +61,7 @@ func PackNames() []string {
 	return names
 }
 
-// choose returns the packs that are switched on.
+// choose returns the packs in Options.Packs, or all packs if Options.Packs is empty.
 func choose(o Options) ([]pack.Pack, error) {
 	all := Packs(o)
 	if len(o.Packs) == 0 {
@@ -71,12 +72,12 @@ func choose(o Options) ([]pack.Pack, error) {
 			return nil, fmt.Errorf("no pack %q: there are %s", name, strings.Join(PackNames(), ", "))
 		}
 	}
-	// A pack that is named twice runs once.
+	// DeleteFunc over all keeps a pack once that Options.Packs names twice.
 	return slices.DeleteFunc(all, func(p pack.Pack) bool { return !slices.Contains(o.Packs, p.Name) }), nil
 }
 
-// NewScheme returns a scheme with Kubernetes' kinds and the kinds of the named packs; without
-// names, the kinds of all packs.
+// NewScheme returns a runtime.Scheme with the kinds of Kubernetes and of the packs in
+// Options.Packs; if Options.Packs is empty, with the kinds of all packs.
 func NewScheme(o Options) (*runtime.Scheme, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -97,8 +98,8 @@ func NewScheme(o Options) (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// newClient returns a client for the kinds of the packs that are on. The client reads from the
-// API server, not from a cache.
+// newClient returns a client.WithWatch for the kinds in [NewScheme]. The client reads from the API
+// server, not from a cache.
 func newClient(o Options, config *rest.Config) (client.WithWatch, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {

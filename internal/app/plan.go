@@ -19,44 +19,46 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// UninstallOptions say how to uninstall.
+// UninstallOptions are the options of [Uninstall].
 type UninstallOptions struct {
-	// ForceLive goes on beside an operator that runs.
+	// ForceLive lets [Uninstall] continue although an operator runs.
 	ForceLive bool
-	// WithObjects goes on where objects of the packs exist, which are deleted.
+	// WithObjects lets [Uninstall] continue although objects of the packs exist, and deletes the
+	// objects.
 	WithObjects bool
-	// DryRun prints the plan and changes nothing.
+	// DryRun makes [Uninstall] report the plan and change nothing.
 	DryRun bool
-	// Timeout bounds one list request. Zero means ten seconds.
+	// Timeout bounds a List request. Zero means 10 seconds.
 	Timeout time.Duration
-	// Confirm, if set, is called after the plan was reported. An error of Confirm ends Uninstall before the first
-	// change.
+	// Confirm, if set, is called after [Uninstall] has reported the plan. If Confirm returns an
+	// error, [Uninstall] ends before the first change.
 	Confirm func() error
-	// Say reports progress to a person.
+	// Say reports progress to the user.
 	Say func(format string, args ...any)
 }
 
-// count is how many objects of a kind there are.
+// count is the number of objects of a GroupResource.
 type count struct {
 	resource schema.GroupResource
 	number   int64
 }
 
-// plan is everything that Uninstall reads, and therefore everything that Uninstall does.
+// plan is everything that [Uninstall] reads, and therefore everything that [Uninstall] does.
 type plan struct {
-	// live are operators that run.
+	// live are the running operators, by their Leases.
 	live []string
-	// beside are the packs that stay.
+	// beside are the packs that [Uninstall] does not remove.
 	beside []string
-	// lost are the objects that are deleted with their definitions.
+	// lost are the objects that the API server deletes with their CustomResourceDefinition.
 	lost   []count
 	traces pack.Traces
-	// guards are the objects that refuse or change requests, rest are all others.
+	// guards are the webhook configurations and policies, which refuse or change requests; rest are
+	// all other objects.
 	guards, rest []*unstructured.Unstructured
 }
 
-// newPlan reads everything that Uninstall needs. Nothing is written before newPlan is done, so
-// an error of newPlan leaves the cluster as it was.
+// newPlan reads everything that [Uninstall] needs. [Uninstall] writes nothing before newPlan
+// returns, so an error of newPlan leaves the cluster as it was.
 func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client) (plan, error) {
 	var p plan
 	var err error
@@ -109,7 +111,8 @@ func newPlan(ctx context.Context, o Options, u UninstallOptions, c client.Client
 	return p, p.find(ctx, o, reading)
 }
 
-// enabledLater returns what commands of the chosen packs installed.
+// enabledLater returns the objects that commands such as `kinship azure enable` have installed for
+// the chosen packs.
 func enabledLater(ctx context.Context, o Options, c client.Client) (all []*unstructured.Unstructured, err error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -128,7 +131,7 @@ func enabledLater(ctx context.Context, o Options, c client.Client) (all []*unstr
 	return all, nil
 }
 
-// newReading returns the clients with which packs find their traces.
+// newReading returns the clients for pack.Traces.
 func newReading(ctx context.Context, o Options, u UninstallOptions) (pack.Reading, error) {
 	r := pack.Reading{Timeout: u.Timeout}
 	if r.Timeout == 0 {
@@ -148,7 +151,7 @@ func newReading(ctx context.Context, o Options, u UninstallOptions) (pack.Readin
 	return r, nil
 }
 
-// find collects the traces of all chosen packs.
+// find adds pack.Traces of all chosen packs to plan.traces.
 func (p *plan) find(ctx context.Context, o Options, r pack.Reading) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -165,7 +168,7 @@ func (p *plan) find(ctx context.Context, o Options, r pack.Reading) error {
 	return nil
 }
 
-// installed returns the objects that exist and carry the labels of an installation.
+// installed returns the objects that exist with the label app.kubernetes.io/part-of=kinship.
 func installed(ctx context.Context, c client.Client, objects []client.Object) ([]*unstructured.Unstructured, error) {
 	var found []*unstructured.Unstructured
 	for _, obj := range objects {
@@ -183,7 +186,7 @@ func installed(ctx context.Context, c client.Client, objects []client.Object) ([
 	return found, nil
 }
 
-// lost counts the objects of the definitions that are to be deleted.
+// lost counts the objects of each CustomResourceDefinition among objects.
 func lost(ctx context.Context, r pack.Reading, objects []*unstructured.Unstructured) ([]count, error) {
 	var all []count
 	for _, obj := range objects {
@@ -207,7 +210,7 @@ func lost(ctx context.Context, r pack.Reading, objects []*unstructured.Unstructu
 	return all, nil
 }
 
-// servedVersion returns a version in which a definition's objects can be read.
+// servedVersion returns the name of the first served version of a CustomResourceDefinition.
 func servedVersion(definition *unstructured.Unstructured) (string, bool) {
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	for _, v := range versions {
@@ -221,7 +224,7 @@ func servedVersion(definition *unstructured.Unstructured) (string, bool) {
 	return "", false
 }
 
-// refusal returns why nothing is to be done, or nil.
+// refusal returns why [Uninstall] must not continue, or nil.
 func (p *plan) refusal(u UninstallOptions) error {
 	var reasons []error
 	if len(p.live) > 0 && !u.ForceLive {
@@ -245,7 +248,7 @@ func (p *plan) refusal(u UninstallOptions) error {
 
 func (c count) String() string { return fmt.Sprintf("%d %s", c.number, c.resource) }
 
-// tell prints the plan.
+// tell reports plan.beside and plan.traces.Unread.
 func (p *plan) tell(say func(string, ...any)) {
 	if len(p.beside) > 0 {
 		say("leaving what the packs need that stay: %s", strings.Join(p.beside, ", "))
@@ -255,7 +258,8 @@ func (p *plan) tell(say func(string, ...any)) {
 	}
 }
 
-// tellDry prints the plan of a dry run.
+// tellDry reports the plan for UninstallOptions.DryRun, and the refusal that [Uninstall] would
+// return.
 func (p *plan) tellDry(u UninstallOptions) {
 	if err := p.refusal(u); err != nil {
 		u.Say("would be refused: %v", err)
@@ -263,7 +267,7 @@ func (p *plan) tellDry(u UninstallOptions) {
 	p.tellAll(u.Say)
 }
 
-// confirm prints the plan and has a person confirm it, where a person is to be asked.
+// confirm reports the plan, and calls UninstallOptions.Confirm if set.
 func (p *plan) confirm(u UninstallOptions) error {
 	if u.Confirm == nil {
 		p.tell(u.Say)
@@ -273,7 +277,7 @@ func (p *plan) confirm(u UninstallOptions) error {
 	return u.Confirm()
 }
 
-// tellAll prints everything that Uninstall would remove.
+// tellAll reports everything that [Uninstall] would remove.
 func (p *plan) tellAll(say func(string, ...any)) {
 	p.tell(say)
 	for _, s := range sum(p.traces.Found) {
@@ -287,7 +291,7 @@ func (p *plan) tellAll(say func(string, ...any)) {
 	}
 }
 
-// sum returns a line for each sort of trace, with the number of traces.
+// sum returns a line for each sort of pack.Trace, with the number of traces.
 func sum(traces []pack.Trace) []string {
 	type sort struct {
 		what, note string

@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// withPort chooses the port of the webhook server: the port of the last installation, so that
-// the installed URLs stay valid, or a free port.
+// withPort sets Options.WebhookPort to the port of the last [Install], so that the clientConfig.url
+// of each webhook stays valid, or to a free port.
 func (o Options) withPort(ctx context.Context) (Options, error) {
 	if o.WebhookPort != 0 || o.Enforcement != pack.ByWebhook {
 		return o, nil
@@ -39,8 +39,7 @@ func (o Options) withPort(ctx context.Context) (Options, error) {
 	return o, nil
 }
 
-// installedPort returns the port that the cluster's webhook configurations name
-// for our host, or zero.
+// installedPort returns the port in a clientConfig.url whose host is Options.WebhookHost, or 0.
 func (o Options) installedPort(ctx context.Context) (int, error) {
 	c, err := client.New(o.Config, client.Options{})
 	if err != nil {
@@ -68,13 +67,16 @@ func (o Options) installedPort(ctx context.Context) (int, error) {
 }
 
 // checkAddresses checks that the operator can listen at its addresses, before an installation has the API server
-// call them. The error names every address that is taken.
+// call them, and that it can read the certificate of the metrics. The error names every address that is taken.
 func (o Options) checkAddresses() error {
 	var errs []error
 	if o.Enforcement == pack.ByWebhook {
 		if err := freeport.Check(o.WebhookHost, o.WebhookPort); err != nil {
 			errs = append(errs, fmt.Errorf("listen for webhooks: %w", err))
 		}
+	}
+	if _, err := o.metrics(); err != nil {
+		errs = append(errs, err)
 	}
 	metrics := o.MetricsAddress
 	if metrics == "" {

@@ -15,18 +15,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Each running operator holds a Lease of its own, by which Uninstall finds running operators.
-// The Lease of the leader election would show only one replica, and only with --leader-elect.
+// Each running operator renews a Lease of its own, such as kinship-running-x7k2p. [Uninstall] finds
+// running operators by these Leases. The Lease of the leader election would show only one replica,
+// and only with --leader-elect.
 const (
 	presencePrefix = "kinship-running-"
 	presenceRenew  = 30 * time.Second
-	// presenceLife is how long an operator that was killed counts as running.
+	// presenceLife is how long a killed operator counts as running.
 	presenceLife = 90 * time.Second
-	// presenceTimeout bounds a request of an operator that stops.
+	// presenceTimeout bounds a request of an operator that ends.
 	presenceTimeout = 2 * time.Second
 )
 
-// presence holds the operator's Lease for as long as the operator runs.
+// presence renews the operator's Lease while the operator runs.
 type presence struct {
 	client client.Client
 	log    logr.Logger
@@ -64,10 +65,10 @@ func (p presence) Start(ctx context.Context) error {
 	}
 }
 
-// NeedLeaderElection makes the manager run presence in every replica.
+// NeedLeaderElection makes the manager.Manager run presence in every replica.
 func (p presence) NeedLeaderElection() bool { return false }
 
-// announce creates the Lease, and deletes the Leases of operators that were killed.
+// announce creates the operator's Lease, and deletes the Leases of killed operators.
 func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	host, err := os.Hostname()
 	if err != nil {
@@ -89,7 +90,8 @@ func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 			p.leave(ctx, old.Name)
 		}
 	}
-	// An operator that stops at once waits for the answer: leave would come before the Lease.
+	// The Create may take presenceTimeout after ctx ends: with a canceled Create, presence.leave
+	// could run before the API server creates the Lease.
 	creation, cancel := context.WithTimeout(context.WithoutCancel(ctx), presenceTimeout)
 	defer cancel()
 	if err := p.client.Create(creation, lease); err != nil {
@@ -99,7 +101,7 @@ func (p presence) announce(ctx context.Context) *coordinationv1.Lease {
 	return lease
 }
 
-// renew says that the operator still runs.
+// renew writes the current time into spec.renewTime of the Lease.
 func (p presence) renew(ctx context.Context, lease *coordinationv1.Lease) *coordinationv1.Lease {
 	if lease == nil {
 		return p.announce(ctx)
@@ -116,7 +118,7 @@ func (p presence) renew(ctx context.Context, lease *coordinationv1.Lease) *coord
 	return renewed
 }
 
-// leave deletes the Lease of that name.
+// leave deletes the Lease of the given name.
 func (p presence) leave(ctx context.Context, name string) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 	ctx, cancel := context.WithTimeout(ctx, presenceTimeout)
@@ -133,7 +135,8 @@ func (p presence) failed(ctx context.Context, err error) {
 	}
 }
 
-// holds reports whether the holder of a Lease has renewed the Lease in time.
+// holds reports whether the holder of a Lease has renewed the Lease within
+// spec.leaseDurationSeconds.
 func holds(lease *coordinationv1.Lease) bool { return holdsAt(lease, time.Now()) }
 
 func holdsAt(lease *coordinationv1.Lease, now time.Time) bool {
@@ -145,8 +148,8 @@ func holdsAt(lease *coordinationv1.Lease, now time.Time) bool {
 	return *spec.HolderIdentity != "" && now.Sub(spec.RenewTime.Time) < life
 }
 
-// running returns the operators that hold a Lease: their own, or that of the leader, which
-// earlier releases hold as well.
+// running returns the holders of the Leases kinship-running-* and of the leader's Lease, which
+// operators of earlier releases hold too.
 func running(ctx context.Context, c client.Reader) ([]string, error) {
 	var all coordinationv1.LeaseList
 	if err := c.List(ctx, &all, client.InNamespace(Namespace)); err != nil {

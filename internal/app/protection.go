@@ -10,18 +10,19 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// protection reports which guards of a pack do not work: in the metric kinship_protection_off and, whenever
-// that changes, in one line of the log.
+// protection reports which guards of a pack do not work: in the metric kinship_protection_off and,
+// at each change, in one line of the log.
 type protection struct {
 	pack string
-	// guards are all guards of the pack, such as "ValidatingWebhookConfiguration kinship-usage".
+	// guards are all guards of the pack by keyOf, such as "ValidatingWebhookConfiguration
+	// kinship-usage".
 	guards []string
 	log    logr.Logger
 	desc   *prometheus.Desc
 
 	mu sync.Mutex
-	// lost are the guards that are missing, altered or can't be seen, and silent the guards whose
-	// webhooks do not answer, each with the reason.
+	// lost are the guards that are missing, altered or can't be seen. silent are the guards whose
+	// webhooks do not answer. The values are the reasons.
 	lost, silent map[string]string
 }
 
@@ -34,18 +35,18 @@ func newProtection(pack string, guards []string, log logr.Logger) *protection {
 	}
 }
 
-// setLost records the guards that are not as the pack installs them. The parameter paused says whether the
-// pack's controllers are held up.
+// setLost sets protection.lost. The parameter paused says whether reconcile.Gate stops the pack's
+// controllers.
 func (p *protection) setLost(lost map[string]string, paused bool) {
 	p.change(func() { p.lost = lost }, "paused", paused)
 }
 
-// setSilent records the guards whose webhooks do not answer.
+// setSilent sets protection.silent.
 func (p *protection) setSilent(silent map[string]string) {
 	p.change(func() { p.silent = silent })
 }
 
-// change calls set, and logs the result if it differs from before.
+// change calls set, and logs the reasons if the reasons differ from before.
 func (p *protection) change(set func(), values ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

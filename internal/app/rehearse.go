@@ -14,17 +14,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// rehearsals is how many objects are rehearsed at once.
+// rehearsals is how many objects rehearse applies at once.
 const rehearsals = 8
 
-// writeOption is an option of every request that writes.
+// writeOption is an option of both Apply and Update, such as client.DryRunAll.
 type writeOption interface {
 	client.ApplyOption
 	client.UpdateOption
 }
 
-// rehearse checks by dry runs that the whole installation would succeed, before the first
-// write. After half an installation, webhooks may refuse requests although no operator answers.
+// rehearse applies all objects with client.DryRunAll before the first write. After an incomplete
+// [Install], webhooks may refuse requests although no operator answers.
 func rehearse(ctx context.Context, c client.Client, objects []client.Object) error {
 	errs := make([]error, len(objects))
 	var group errgroup.Group
@@ -32,7 +32,8 @@ func rehearse(ctx context.Context, c client.Client, objects []client.Object) err
 	for i, obj := range objects {
 		group.Go(func() error {
 			errs[i] = apply(ctx, c, obj, client.DryRunAll)
-			// The namespace of the operator, and roles that bindings name, are made before.
+			// The namespace kinship-system, and a ClusterRole that a binding names, may not exist
+			// in a dry run: apply creates both earlier than the objects that need them.
 			if apierrors.IsNotFound(errs[i]) {
 				errs[i] = nil
 			}
@@ -45,7 +46,7 @@ func rehearse(ctx context.Context, c client.Client, objects []client.Object) err
 	return errors.Join(joinForbidden(errs)...)
 }
 
-// joinForbidden returns errors with one error for all objects that are forbidden for the same reason, such as a user
+// joinForbidden joins all Forbidden errors of the same reason to one error, such as those of a user
 // who may not patch CustomResourceDefinitions.
 func joinForbidden(errs []error) []error {
 	const word = " is forbidden: "
@@ -71,11 +72,11 @@ func joinForbidden(errs []error) []error {
 	return all
 }
 
-// moreObjects begins what joinForbidden adds to the first error of a reason.
+// moreObjects begins the text that joinForbidden adds to the first error of a reason.
 const moreObjects = "; so are "
 
-// checkInstaller checks the rights of the installer in the operator's namespace, which no dry run of an object
-// needs: to the certificate, to Leases, and to tokens of the operator's account.
+// checkInstaller checks the rights of the installer in namespace kinship-system that no dry run of
+// an object covers: to the certificate's Secret, to Leases, and to tokens of [Account].
 func checkInstaller(ctx context.Context, c client.Client) error {
 	var missing []string
 	for _, right := range []authorizationv1.ResourceAttributes{
@@ -110,7 +111,8 @@ func checkInstaller(ctx context.Context, c client.Client) error {
 		"administrator", strings.Join(missing, ", "), Namespace)
 }
 
-// checkSuperseded checks by dry runs that the installation may delete what it replaces.
+// checkSuperseded deletes the superseded objects with client.DryRunAll, and returns an error for
+// each object that the user may not delete.
 func checkSuperseded(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
 	left, err := superseded(ctx, o, c, objects)
 	if err != nil {
@@ -126,8 +128,8 @@ func checkSuperseded(ctx context.Context, o Options, c client.Client, objects []
 	return errors.Join(errs...)
 }
 
-// checkService checks that the Service of the webhooks exists. Without the Service each webhook
-// refuses every request that it judges.
+// checkService checks that the Service kinship-webhook exists. Without the Service, the API server
+// can't call the webhooks, and refuses every request that a webhook would judge.
 func checkService(ctx context.Context, c client.Client, objects []client.Object) error {
 	if !slices.ContainsFunc(objects, calledByService) {
 		return nil

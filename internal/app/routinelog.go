@@ -2,8 +2,8 @@ package app
 
 import "github.com/go-logr/logr"
 
-// routine are messages of controller-runtime about each of its parts, which are many: an operator with all
-// packs has more than a hundred controllers and sources.
+// routine are messages of controller-runtime about each controller and source: an operator with all
+// packs has more than 100 of each.
 var routine = map[string]bool{
 	"Registering webhook":     true,
 	"Starting webhook server": true,
@@ -28,11 +28,11 @@ var routine = map[string]bool{
 	"shutting down server":                                   true,
 }
 
-// withoutRoutine is a log that has the messages of routine at verbosity 1.
+// withoutRoutine is a LogSink that writes the messages in routine at verbosity 1.
 type withoutRoutine struct{ logr.LogSink }
 
-// WithoutRoutine returns a log for controller-runtime: a start and an end take a few lines, and with
-// --verbose hundreds.
+// WithoutRoutine returns a logr.Logger for controller-runtime: a start and an end of the operator
+// write a few lines, and with --verbose hundreds.
 func WithoutRoutine(log logr.Logger) logr.Logger {
 	if log.GetSink() == nil {
 		return log

@@ -48,7 +48,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(run(ctx, o), o.tracing.stop(ctx))
 }
 
-// run runs an operator that is installed.
+// run runs an operator whose objects are installed.
 func run(ctx context.Context, o Options) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -88,8 +88,7 @@ func run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// examineOnce examines the guards for changes since the last operator, unless an installation
-// has just done that.
+// examineOnce calls examine, unless [Install] has just called examine.
 func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []pack.Pack) error {
 	if o.Install {
 		return nil
@@ -104,7 +103,7 @@ func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []
 	return examine(ctx, o, env.Live, chosen, mutating, false)
 }
 
-// assemble adds everything that the manager is to run.
+// assemble adds all parts of the operator to the manager.Manager.
 func assemble(
 	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack,
 	env pack.Environment, serving serving,
@@ -141,7 +140,7 @@ func assemble(
 	return announcer.add()
 }
 
-// addWatcher adds a watcher with its metrics.
+// addWatcher adds a relation.Watcher and its metrics to the manager.Manager.
 func addWatcher(mgr manager.Manager, w *relation.Watcher, pack string) error {
 	if err := mgr.Add(w); err != nil {
 		return fmt.Errorf("add watcher %s: %w", pack, err)
@@ -152,8 +151,9 @@ func addWatcher(mgr manager.Manager, w *relation.Watcher, pack string) error {
 	return nil
 }
 
-// addPacks adds the packs, and returns the running packs with their managers. A pack whose
-// account can't be used stops alone, unless no pack could run.
+// addPacks adds the packs, and returns the running packs with their packManager. A pack without a
+// usable ServiceAccount (noAccount) does not run; the other packs do. If no pack can run, addPacks
+// returns the noAccount error.
 func addPacks(
 	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack, env pack.Environment,
 ) ([]*packManager, []pack.Pack, error) {
@@ -178,7 +178,7 @@ func addPacks(
 	return managers, running, nil
 }
 
-// addPack adds a pack, which acts as its own account, to the operator's manager.
+// addPack adds a pack, which acts as [AccountOf] the pack, to the operator's manager.Manager.
 func addPack(
 	ctx context.Context, o Options, mgr manager.Manager, base *rest.Config, p pack.Pack, chosen []pack.Pack,
 	env pack.Environment,
@@ -220,7 +220,7 @@ func addPack(
 	return own, nil
 }
 
-// environmentOf returns the environment of a pack.
+// environmentOf returns the pack.Environment of a pack.
 func environmentOf(
 	ctx context.Context, o Options, config *rest.Config, p pack.Pack, env pack.Environment,
 ) (pack.Environment, error) {
@@ -243,7 +243,7 @@ func environmentOf(
 	return env, env.Watcher.Refresh(ctx)
 }
 
-// environment returns the environment of the process itself, with its own account.
+// environment returns the pack.Environment of the process, which acts as [Account].
 func environment(ctx context.Context, o Options, config *rest.Config) (pack.Environment, error) {
 	env := pack.Environment{
 		Operators: Operators(), Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
@@ -263,15 +263,16 @@ func environment(ctx context.Context, o Options, config *rest.Config) (pack.Envi
 	return env, env.Watcher.Refresh(ctx)
 }
 
-// never is the CacheSyncTimeout of controllers. After a time-out controller-runtime would end
-// the whole operator. Without a time-out, a missing right stops one controller, which starts
-// when the right is granted.
+// never is the CacheSyncTimeout of controllers. A CacheSyncTimeout that passes would end the whole
+// operator. With never, a missing right stops one controller, which starts when an administrator
+// grants the right.
 const never = time.Duration(math.MaxInt64)
 
-// The leader renews its Lease each retryPeriod. A follower reads the Lease each one to 2.2
-// retryPeriods. The follower takes the Lease when no renewal was seen for leaseDuration: after at most
-// leaseDuration and twice 2.2 retryPeriods, which is less than the twenty seconds that docs/install.md
-// promises. The leader ends itself after renewDeadline without a renewal, before a follower leads.
+// The leader renews its Lease each retryPeriod. A follower reads the Lease after 1 to 2.2 times
+// retryPeriod, and takes the Lease when it has seen no renewal for leaseDuration: after at most
+// leaseDuration and 2 times 2.2 times retryPeriod, which is less than the 20 seconds that
+// docs/install.md promises. A leader without a renewal ends itself after renewDeadline, before a
+// follower leads.
 const (
 	leaseDuration = 12 * time.Second
 	renewDeadline = 9 * time.Second
@@ -314,8 +315,8 @@ func newManager(
 	return mgr, nil
 }
 
-// serving is the webhook server with its certificate. serving is empty if a policy in the API
-// server refuses deletions.
+// serving is the webhook server with its certificate. serving is empty with pack.ByPolicy, since a
+// ValidatingAdmissionPolicy in the API server then refuses deletions.
 type serving struct {
 	server       webhook.Server
 	certificates *certificate.Manager
@@ -323,7 +324,7 @@ type serving struct {
 	failures     *failures
 }
 
-// newServing returns the webhook server, with the certificate that the operator renews.
+// newServing returns the webhook server, with the certificate that certificate.Manager renews.
 func newServing(
 	ctx context.Context, o Options, config *rest.Config, chosen []pack.Pack, watcher *relation.Watcher,
 ) (serving, error) {
@@ -351,7 +352,7 @@ func newServing(
 	return serving{hidden{server, certificates.Current, failures}, certificates, truster, failures}, nil
 }
 
-// newCertificates returns the keeper of the webhooks' certificate.
+// newCertificates returns the certificate.Manager of the webhooks' certificate.
 func newCertificates(
 	o Options, c client.WithWatch, onBundle func(context.Context, certificate.Bundle) error,
 ) *certificate.Manager {
@@ -361,7 +362,7 @@ func newCertificates(
 	})
 }
 
-// add adds the webhook server to the manager.
+// add adds the webhook server to the manager.Manager.
 func (s serving) add(mgr manager.Manager) error {
 	if s.server == nil {
 		return nil

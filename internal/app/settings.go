@@ -12,12 +12,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 )
 
-// settingsAnnotation is the annotation of an operator's Lease with the operator's Settings.
+// settingsAnnotation is the annotation of an operator's Lease with the operator's [Settings].
 const settingsAnnotation = "kinship.dev/operator"
 
-// Settings are the options of an operator that its definitions, rights and guards depend on. Each
-// operator records its Settings in its Lease, so that other commands, such as `kinship doctor`, know
-// what the operator needs. Only accounts with rights in the operator's namespace write the Lease.
+// Settings are the [Options] that decide which CustomResourceDefinitions, rights and guards an
+// operator needs. Each operator records its Settings in its Lease for other commands, such as
+// `kinship doctor`. Only users with rights in namespace kinship-system can write the Lease.
 type Settings struct {
 	Version     string           `json:"version,omitempty"`
 	Packs       []string         `json:"packs"`
@@ -31,7 +31,7 @@ type Settings struct {
 	LeaderElect bool             `json:"leaderElect,omitempty"`
 }
 
-// settings returns the Settings of an operator with these options.
+// settings returns the [Settings] of an operator with these [Options].
 func (o Options) settings() (Settings, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -48,7 +48,7 @@ func (o Options) settings() (Settings, error) {
 	return s, nil
 }
 
-// apply sets the options that the Settings name. Options that the caller has set stay.
+// apply fills empty [Options] from the [Settings]. apply keeps each option that the caller has set.
 func (s Settings) apply(o Options) Options {
 	if len(o.Packs) == 0 {
 		o.Packs = slices.DeleteFunc(slices.Clone(s.Packs), func(name string) bool {
@@ -73,7 +73,8 @@ func (s Settings) apply(o Options) Options {
 	return o
 }
 
-// settingsOf reads the Settings in a Lease. Operators of earlier releases record none.
+// settingsOf reads the [Settings] in a Lease. An operator of an earlier release records no
+// [Settings].
 func settingsOf(lease *coordinationv1.Lease) (s Settings, known bool, err error) {
 	text := lease.Annotations[settingsAnnotation]
 	if text == "" {
@@ -85,7 +86,7 @@ func settingsOf(lease *coordinationv1.Lease) (s Settings, known bool, err error)
 	return s, true, nil
 }
 
-// text returns the Settings as the value of settingsAnnotation.
+// text returns the [Settings] as the value of settingsAnnotation.
 func (s Settings) text() (string, error) {
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// noAccount is the error of a pack that can't act as its account. That pack stops alone. The
-// API server gets no answers from the pack's webhooks, and so refuses the requests that the
+// noAccount is the error of a pack that can't act as [AccountOf] the pack. Only the pack with the
+// error stops. Its webhooks then do not answer, so the API server refuses the requests that the
 // webhooks judge.
 type noAccount struct {
 	pack string
@@ -29,10 +29,11 @@ func (n *noAccount) Error() string {
 		n.pack, AccountOf(n.pack), reason)
 }
 
-// Unwrap returns the answer of the API server.
+// Unwrap returns the error of the API server.
 func (n *noAccount) Unwrap() error { return n.err }
 
-// tell says so in the log, in a metric and in the readiness.
+// tell reports noAccount in the log, in the metric kinship_pack_stopped and as a failing readiness
+// check.
 func (n *noAccount) tell(log logr.Logger, mgr manager.Manager) error {
 	warn(log, "A pack is stopped", "pack", n.pack, "reason", n.Error())
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{

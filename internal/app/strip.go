@@ -19,17 +19,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// errGuarded says that a guard of ours keeps a trace on an object: a webhook that no
-// operator answers, or a policy that lets only the operator take a label off.
+// errGuarded says that a guard of the operator protects a trace on an object: a webhook that no
+// operator answers, or a policy that lets only [Operators] remove a label.
 var errGuarded = errors.New("a guard is in the way")
 
-// stripper removes traces from objects. It acts as the operator's accounts, which the guards
-// let through. If these accounts lack a right or do not exist, it acts as the user who runs
-// `kinship uninstall`.
+// stripper removes each pack.Trace from its object. stripper acts as the ServiceAccounts in
+// [Operators], which the guards let through. If these ServiceAccounts lack a right or do not exist,
+// stripper acts as the user of `kinship uninstall`.
 type stripper struct {
 	clients []metadata.Interface
-	// patient repeats a request while a guard is in the way. After the deletion of a guard, an API server
-	// may follow the guard for some seconds.
+	// patient makes stripAs repeat a request after errGuarded. The API server may still apply a
+	// guard for some seconds after the deletion of the guard.
 	patient bool
 }
 
@@ -65,8 +65,9 @@ func newStripper(ctx context.Context, o Options) (stripper, error) {
 	return s, nil
 }
 
-// stripAll removes all traces. If an owner reference could not be removed, the later traces on
-// that object are left, since the garbage collector would delete the object with its owner.
+// stripAll removes all traces. If stripAll can't remove an owner reference (Trace.Owner), stripAll
+// ends and keeps the later traces: without its finalizer, the garbage collector would delete the
+// object with its owner.
 func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 	var failed []error
 	for _, t := range traces {
@@ -83,7 +84,8 @@ func (s stripper) stripAll(ctx context.Context, traces []pack.Trace) error {
 	return errors.Join(failed...)
 }
 
-// strip removes one trace from its object.
+// strip removes a pack.Trace as the first of stripper.clients for which the API server does not
+// answer Forbidden.
 func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	var err error
 	for _, c := range s.clients {
@@ -94,8 +96,7 @@ func (s stripper) strip(ctx context.Context, t pack.Trace) error {
 	return err
 }
 
-// stripAs removes one trace from one object as one user, and repeats the write after a
-// conflict.
+// stripAs removes a pack.Trace as one user, and repeats the Patch after a conflict.
 func (s stripper) stripAs(ctx context.Context, c metadata.Interface, t pack.Trace) error {
 	resource := c.Resource(t.Resource).Namespace(t.Object.Namespace)
 	obj := t.Object
@@ -130,7 +131,8 @@ func (s stripper) stripAs(ctx context.Context, c metadata.Interface, t pack.Trac
 	return err
 }
 
-// impatience returns the error, or nil if the request is repeated.
+// impatience returns nil if stripper.patient is true, so that stripAs repeats the request, or else
+// the error.
 func (s stripper) impatience(err error) error {
 	if s.patient {
 		return nil
@@ -138,8 +140,8 @@ func (s stripper) impatience(err error) error {
 	return err
 }
 
-// stripping returns the patch that removes a trace from an object, or nil if the object no
-// longer has the trace.
+// stripping returns the patch that removes a pack.Trace from an object, or nil if the object no
+// longer has the trace or has another UID.
 func stripping(t pack.Trace, obj *metav1.PartialObjectMetadata) ([]byte, error) {
 	before, after := obj.DeepCopy(), obj.DeepCopy()
 	before.SetGroupVersionKind(schema.GroupVersionKind{})
@@ -150,8 +152,7 @@ func stripping(t pack.Trace, obj *metav1.PartialObjectMetadata) ([]byte, error) 
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}).Data(after)
 }
 
-// unanswered reports whether the API server refused a request because a webhook did not
-// answer.
+// unanswered reports whether the API server refused a request because a webhook did not answer.
 func unanswered(err error) bool {
 	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed calling webhook")
 }

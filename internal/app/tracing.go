@@ -24,18 +24,18 @@ import (
 // tracerName is the instrumentation scope of the spans.
 const tracerName = "github.com/kinship-dev/kinship"
 
-// tracesPath is where a receiver of OTLP takes spans, below its endpoint.
+// tracesPath is the path below Options.TraceEndpoint at which an OTLP receiver accepts spans.
 const tracesPath = "/v1/traces"
 
-// flushTimeout bounds how long the end of the operator waits for the last spans to be sent.
+// flushTimeout bounds how long the end of the operator waits for the last spans.
 const flushTimeout = 5 * time.Second
 
-// tracing sends spans to a receiver of OTLP. A nil tracing makes no spans, and changes nothing.
+// tracing sends spans to an OTLP receiver. A nil tracing makes no spans, and changes nothing.
 type tracing struct{ provider *sdktrace.TracerProvider }
 
-// newTracing returns the tracing of the options, or nil if neither --otlp-endpoint nor a variable of the
-// environment names a receiver. The SDK of OpenTelemetry reads further variables, such as
-// OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
+// newTracing returns a tracing, or nil if --otlp-endpoint, OTEL_EXPORTER_OTLP_ENDPOINT and
+// OTEL_EXPORTER_OTLP_TRACES_ENDPOINT are all empty. The OpenTelemetry SDK reads further variables,
+// such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
 func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	named := cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
 		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
@@ -44,9 +44,9 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	}
 	var options []otlptracehttp.Option
 	if o.TraceEndpoint != "" {
-		endpoint, err := url.Parse(o.TraceEndpoint)
-		if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
-			return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
+		endpoint, err := traceEndpoint(o)
+		if err != nil {
+			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint.JoinPath(tracesPath).String()))
 	}
@@ -65,6 +65,15 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	return &tracing{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))}, nil
 }
 
+// traceEndpoint parses Options.TraceEndpoint.
+func traceEndpoint(o Options) (*url.URL, error) {
+	endpoint, err := url.Parse(o.TraceEndpoint)
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
+		return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
+	}
+	return endpoint, nil
+}
+
 // hostOf returns the host of a URL, without credentials and path.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
@@ -74,7 +83,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// traceErrors logs why spans are not sent, once per text and not with every batch.
+// traceErrors logs why spans are lost, once per text instead of once per batch.
 type traceErrors struct {
 	log  logr.Logger
 	last atomic.Value
@@ -100,7 +109,7 @@ func (t *tracing) stop(ctx context.Context) error {
 	return nil
 }
 
-// tracer returns what makes the spans of passes, or nil.
+// tracer returns the trace.Tracer for reconcile passes, or nil.
 func (t *tracing) tracer() trace.Tracer {
 	if t == nil {
 		return nil
@@ -108,8 +117,8 @@ func (t *tracing) tracer() trace.Tracer {
 	return t.provider.Tracer(tracerName)
 }
 
-// wrap returns an http.RoundTripper that makes a span of each request within a pass. Other requests, such as the
-// watches of informers, which do not end, have no span.
+// wrap returns an http.RoundTripper that makes a span of each request within a reconcile pass.
+// Other requests have no span, such as the watches of informers, which do not end.
 func (t *tracing) wrap(to http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return to
@@ -122,7 +131,7 @@ func (t *tracing) wrap(to http.RoundTripper) http.RoundTripper {
 	)
 }
 
-// traced returns a configuration whose requests have spans.
+// traced returns a rest.Config whose requests have spans.
 func (t *tracing) traced(config *rest.Config) *rest.Config {
 	if t == nil {
 		return config

@@ -19,18 +19,18 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// Uninstall removes everything that Install applied, and every trace that the packs left
-// on other objects. What other packs need that are installed stays.
+// Uninstall removes every object that [Install] applied, and every pack.Trace on other objects.
+// Uninstall keeps the objects that other installed packs need.
 //
-// Uninstall reads everything before it changes anything. It refuses while an operator runs,
+// Uninstall reads everything before the first change. Uninstall refuses while an operator runs,
 // which would restore removed objects, and while objects of the packs exist. The order is:
 //
-//  1. traces, in the operator's name, while the guards still stand. After a failure here the
-//     guards stay;
+//  1. traces, as [Operators], while the guards still exist. After a failure here, Uninstall
+//     keeps the guards;
 //  2. guards: webhook configurations and policies;
-//  3. rights and definitions. Definitions come after the guards, because no operator answers
-//     the webhooks any more: other controllers could not remove their finalizers from the
-//     objects of the definitions.
+//  3. rights and CustomResourceDefinitions. The guards are deleted earlier, because no operator
+//     answers the webhooks any more: other controllers could not remove their finalizers from
+//     the objects of a CustomResourceDefinition.
 func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -80,7 +80,8 @@ func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	return forgetGuards(ctx, o, c)
 }
 
-// forgetGuards drops the record of the guards, because Uninstall removes the guards on purpose.
+// forgetGuards deletes the Lease with the record of each pack: without the record, the next examine
+// takes no guard that [Uninstall] has removed for a change.
 func forgetGuards(ctx context.Context, o Options, c client.Client) error {
 	chosen, err := choose(o)
 	if err != nil {
@@ -94,7 +95,7 @@ func forgetGuards(ctx context.Context, o Options, c client.Client) error {
 	return nil
 }
 
-// installedBeside returns the packs that are installed and not chosen, by their rights.
+// installedBeside returns installedPacks among the packs that Options.Packs leaves out.
 func installedBeside(ctx context.Context, o Options, c client.Client) ([]string, error) {
 	chosen, err := choose(o)
 	if err != nil {
@@ -106,7 +107,7 @@ func installedBeside(ctx context.Context, o Options, c client.Client) ([]string,
 	return installedPacks(ctx, c, names)
 }
 
-// installedPacks returns which of the packs are installed, by their rights.
+// installedPacks returns the packs whose ClusterRole or ServiceAccount is installed.
 func installedPacks(ctx context.Context, c client.Client, names []string) (all []string, err error) {
 	for _, name := range names {
 		own := metav1.ObjectMeta{Name: AccountOf(name)}
@@ -123,13 +124,13 @@ func installedPacks(ctx context.Context, c client.Client, names []string) (all [
 	return all, nil
 }
 
-// with returns the options for other packs.
+// with returns the [Options] with other Options.Packs.
 func (o Options) with(packs []string) Options {
 	o.Packs = packs
 	return o
 }
 
-// everyObject returns each object once that any installation may have applied.
+// everyObject returns each object that any [Install] may have applied, once.
 func everyObject(o Options) ([]client.Object, error) {
 	objects, err := definitions(o)
 	if err != nil {
@@ -142,8 +143,8 @@ func everyObject(o Options) ([]client.Object, error) {
 	return append(objects, rest...), nil
 }
 
-// everyEnforcement returns each object once, definitions aside, that an installation with any
-// enforcement may have applied.
+// everyEnforcement returns each object that [Install] with any Enforcement may have applied, once,
+// without the CustomResourceDefinitions.
 func everyEnforcement(o Options) ([]client.Object, error) {
 	var all []client.Object
 	o.Namespaces = nil // staleRoles finds Roles in namespaces.
@@ -160,7 +161,7 @@ func everyEnforcement(o Options) ([]client.Object, error) {
 	return others(all, nil), nil
 }
 
-// others returns each object once that is not among the known objects.
+// others returns each object that is not among the known objects, once.
 func others(objects, known []client.Object) []client.Object {
 	key := func(obj client.Object) string { return fmt.Sprintf("%T %s/%s", obj, obj.GetNamespace(), obj.GetName()) }
 	seen := map[string]bool{}
@@ -174,8 +175,8 @@ func others(objects, known []client.Object) []client.Object {
 	})
 }
 
-// superseded returns objects of an installation with other options: a webhook that no operator would answer, or
-// a policy in the place of a webhook.
+// superseded returns the objects of an [Install] with other [Options], such as a webhook
+// configuration that no operator would answer, or a policy that is now a webhook.
 func superseded(
 	ctx context.Context, o Options, c client.Client, objects []client.Object,
 ) ([]*unstructured.Unstructured, error) {
@@ -191,7 +192,7 @@ func superseded(
 	return append(stale, left...), err
 }
 
-// supersede removes objects of an installation with other options.
+// supersede deletes the superseded objects.
 func supersede(ctx context.Context, o Options, c client.Client, objects []client.Object) error {
 	left, err := superseded(ctx, o, c, objects)
 	if err != nil {
@@ -202,7 +203,8 @@ func supersede(ctx context.Context, o Options, c client.Client, objects []client
 	})
 }
 
-// split sets apart the objects that refuse or change requests.
+// split separates webhook configurations and admission policies, which refuse or change requests,
+// from all other objects.
 func split(objects []client.Object) (guards, rest []client.Object) {
 	for _, obj := range objects {
 		switch obj.(type) {
@@ -220,7 +222,7 @@ func split(objects []client.Object) (guards, rest []client.Object) {
 	return guards, rest
 }
 
-// removeAll deletes objects and waits until the objects are gone.
+// removeAll deletes objects and waits until the API server has removed each object.
 func removeAll(
 	ctx context.Context, c client.Client, objects []*unstructured.Unstructured, say func(string, ...any),
 ) error {

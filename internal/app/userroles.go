@@ -8,10 +8,12 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// userRoles returns the ClusterRoles by which users who have Kubernetes' own roles view, edit and admin in a
-// namespace have them for the kinds of packs too: Kubernetes adds the rules of ClusterRoles with its labels. A kind
-// without a namespace can be read, and is written by cluster administrators alone, because it concerns all
-// namespaces. A ReferenceGrant opens a namespace to others, so its writers are the namespace's admins.
+// userRoles returns the ClusterRoles whose rules Kubernetes aggregates into its own ClusterRoles
+// view, edit and admin. So a user with the role edit in a namespace may edit the namespaced kinds
+// of the packs there too. For a cluster-scoped kind such as ClusterUsage, userRoles only gives the
+// right to read: an object concerns all namespaces, so only cluster administrators write it. A
+// ReferenceGrant opens a namespace to other namespaces, so its writers are the admins of the
+// namespace.
 func userRoles(chosen []pack.Pack) []client.Object {
 	roles := []client.Object{
 		pack.UserRole(Account+"-view", ownDefinitions, pack.ViewVerbs, "view", "edit", "admin"),

@@ -10,20 +10,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// versionLabel is the label of a definition with the release that has installed the definition.
+// versionLabel is the label of a CustomResourceDefinition with the release that has installed the
+// CustomResourceDefinition.
 const versionLabel = "app.kubernetes.io/version"
 
-// sinceRelease matches the suffix that git describe adds to the last release, as in
-// v1.2.0-14-g1a2b3c4-dirty. As a semantic version, that would come before v1.2.0.
+// sinceRelease matches the suffix that `git describe` adds to the last release, as in
+// v1.2.0-14-g1a2b3c4-dirty. As a semantic version, v1.2.0-14-g1a2b3c4 would precede v1.2.0.
 var sinceRelease = regexp.MustCompile(`-\d+-g[0-9a-f]+(-dirty)?$|-dirty$`)
 
-// versionMark returns a version in the form of a label value.
+// versionMark returns a version in the form of a label value: v1.2.0_build for v1.2.0+build.
 func versionMark(v string) string {
 	return strings.ReplaceAll(v, "+", "_")
 }
 
-// release returns the version of a build, or nil for a build without a comparable version, such
-// as "dev" or a bare commit.
+// release returns the version.Version of a build, or nil for a build without a comparable version,
+// such as "dev" or a bare commit.
 func release(v string) *version.Version {
 	v, _, _ = strings.Cut(v, "_") // A plus sign can't stand in a label, and build metadata takes no part in the order.
 	parsed, err := version.ParseSemantic(sinceRelease.ReplaceAllString(v, ""))
@@ -33,9 +34,9 @@ func release(v string) *version.Version {
 	return parsed
 }
 
-// checkUpgrade refuses to write older definitions over the definitions of a newer release: the
-// API server would drop fields that only the newer release knows from every object that is
-// written afterwards.
+// checkUpgrade refuses to replace CustomResourceDefinitions of a newer release by older ones. From
+// each object that is written afterwards, the API server would drop the fields that only the newer
+// CustomResourceDefinition has.
 func checkUpgrade(ctx context.Context, o Options, c client.Client, definitions []client.Object) error {
 	own := release(versionMark(o.Version))
 	if own == nil || o.Downgrade {

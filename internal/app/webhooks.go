@@ -27,14 +27,14 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// hook is a webhook of a configuration and how the API server reaches it.
+// hook is a webhook of a webhook configuration, with its clientConfig.
 type hook struct {
 	name   string
 	config *admissionregistrationv1.WebhookClientConfig
 }
 
-// webhooksOf returns the webhooks of a configuration in their order, or nil for other
-// objects.
+// webhooksOf returns the webhooks of a webhook configuration in order, or nil for an object of
+// another kind.
 func webhooksOf(obj client.Object) []hook {
 	hooks := []hook{}
 	switch c := obj.(type) {
@@ -52,7 +52,7 @@ func webhooksOf(obj client.Object) []hook {
 	return hooks
 }
 
-// pathOf returns the path that a webhook is called by.
+// pathOf returns the path in a clientConfig: service.path, or the path of url.
 func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	switch {
 	case c.Service != nil && c.Service.Path != nil:
@@ -65,7 +65,7 @@ func pathOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	return ""
 }
 
-// setPath changes the path that a webhook is called by.
+// setPath sets the path in a clientConfig.
 func setPath(c *admissionregistrationv1.WebhookClientConfig, path string) error {
 	switch {
 	case c.Service != nil:
@@ -82,17 +82,16 @@ func setPath(c *admissionregistrationv1.WebhookClientConfig, path string) error 
 	return nil
 }
 
-// Field owners of what the truster writes into webhook configurations. The rules of the
-// same webhooks have another owner, [guard.Rules].
+// trustOwner and pathOwner own the fields that the truster writes into webhook configurations. The
+// rules of the same webhooks have another owner, [guard.Rules].
 const (
 	trustOwner = client.FieldOwner("kinship-webhook-trust")
 	pathOwner  = client.FieldOwner("kinship-webhook-path")
 )
 
-// truster keeps the CAs to trust and the secret paths in the packs' webhook configurations.
-// A GitOps tool that applies such a configuration knows neither, and may remove both: the
-// truster then writes both again. It runs in every replica, and writes nothing where nothing
-// changed.
+// truster writes the caBundle and the secret path into the packs' webhook configurations. A GitOps
+// tool that applies a webhook configuration knows neither value and may remove both: the truster
+// then writes both again. truster runs in every replica, and writes only changes.
 type truster struct {
 	client       client.Client
 	watcher      *relation.Watcher
@@ -137,7 +136,7 @@ func (t *truster) wake() {
 	}
 }
 
-// NeedLeaderElection tells the manager to run it in every replica.
+// NeedLeaderElection makes the manager.Manager run truster in every replica.
 func (t *truster) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -163,7 +162,7 @@ func (t *truster) Start(ctx context.Context) error {
 	}
 }
 
-// trust writes the CAs to trust, and the paths, into every webhook configuration.
+// trust writes Bundle.CA and Bundle.Path into every webhook configuration.
 func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
 	failed := make([]error, 0, len(t.names))
 	for _, template := range t.names {
@@ -172,10 +171,10 @@ func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
 	return errors.Join(failed...)
 }
 
-// trustOne corrects one webhook configuration. The CAs are applied: trustOwner owns the
-// caBundle of each webhook, so neither the operator's other writers nor a GitOps tool that
-// applies conflict. The path is a part of url or service, which the installation owns, so the
-// path is patched, and only where it is wrong.
+// trustOne corrects one webhook configuration. trustOne applies the caBundle of each webhook as
+// trustOwner, so there is no conflict with the operator's other writers or with a GitOps tool that
+// applies. The path is a part of clientConfig.url or clientConfig.service, which installManager
+// owns. So trustOne patches the path, and only if the path is wrong.
 func trustOne(ctx context.Context, c client.Client, template client.Object, bundle certificate.Bundle) error {
 	obj := template.DeepCopyObject().(client.Object)
 	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -213,8 +212,8 @@ func trustOne(ctx context.Context, c client.Client, template client.Object, bund
 	return nil
 }
 
-// hide appends the secret part to the paths that the template names. Webhooks that others
-// added to the configuration keep their paths.
+// hide appends the secret part to the path of each webhook in template. A webhook that another
+// project added to the configuration keeps its path.
 func hide(obj, template client.Object, secret string) error {
 	for _, open := range webhooksOf(template) {
 		for _, h := range webhooksOf(obj) {
@@ -229,14 +228,16 @@ func hide(obj, template client.Object, secret string) error {
 	return nil
 }
 
-// hidden is a server that answers only requests for a secret path. Only the API server
-// knows the path, and presents no other proof of its identity. Without the secret path, any
-// client that reaches the server could have a deletion recorded that no user requested.
+// hidden is a webhook.Server that answers only requests for a secret path. Only the API server
+// knows the path, and presents no other proof of its identity. Without the secret path, any client
+// that reaches the server could send an AdmissionReview and so record a deletion that no user
+// requested.
 type hidden struct {
 	webhook.Server
-	// current returns the certificate with the secret path, as certificate.Manager.Current does.
+	// current returns the certificate.Bundle with the secret path, as certificate.Manager.Current
+	// does.
 	current func() (certificate.Bundle, bool)
-	// failures counts the answers.
+	// failures counts the failed answers of each handler.
 	failures *failures
 }
 
@@ -259,8 +260,8 @@ func (h hidden) Register(path string, hook http.Handler) {
 }
 
 // answerInFull lets a handler finish a request that the server has accepted before SIGTERM. The
-// server waits for the handler, but cancels the request's context at once: a validator would
-// refuse an IotConnector because its SubjectAccessReview was canceled.
+// server waits for the handler, but cancels Request.Context at once: a validator would refuse an
+// IotConnector because its SubjectAccessReview was canceled.
 func answerInFull(hook http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerTime(r))
@@ -269,12 +270,12 @@ func answerInFull(hook http.Handler) http.Handler {
 	})
 }
 
-// longestAnswer is what a handler may take if the API server does not say how long it waits.
+// longestAnswer bounds a handler if the API server sends no ?timeout=.
 const longestAnswer = 10 * time.Second
 
-// answerTime returns how long a handler may take. The API server sends the timeoutSeconds of the
-// webhook: ?timeout=3s. A handler gets an eighth less, so that its answer arrives in time: a handler
-// that went on would record a deletion of which the API server has said that the webhook failed.
+// answerTime returns how long a handler may take. The API server sends timeoutSeconds of the
+// webhook as ?timeout=3s. A handler gets 1/8 less, so that its answer arrives in time: a handler
+// that continued could record a deletion after the API server has reported that the webhook failed.
 func answerTime(r *http.Request) time.Duration {
 	timeout, err := time.ParseDuration(r.URL.Query().Get("timeout"))
 	if err != nil || timeout <= 0 || timeout > longestAnswer {

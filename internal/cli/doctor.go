@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
@@ -32,7 +31,7 @@ type doctor struct {
 var doctorOutputs = []string{"text", "json", "yaml"}
 
 func newDoctor(version string, streams genericiooptions.IOStreams) *cobra.Command {
-	c := doctor{operator: operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}}
+	c := doctor{operator: asOperator(streams)}
 	c.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "doctor",

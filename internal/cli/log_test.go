@@ -3,8 +3,11 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
 // TestLogFormat: --log-format=json writes one JSON object per line with the same keys as text.
@@ -35,5 +38,17 @@ func TestLogFormat(t *testing.T) {
 	}
 	if _, err := newLog(&text, "xml", false); err == nil || !strings.Contains(err.Error(), "text or json") {
 		t.Errorf("an unknown format: %v", err)
+	}
+}
+
+// TestLogWithoutFlag: the commands without the flag --log-format log text, and ask the cluster.
+func TestLogWithoutFlag(t *testing.T) {
+	for _, args := range [][]string{{"doctor"}, {"uninstall", "--dry-run"}} {
+		root := newRoot("v0.0.0", genericiooptions.IOStreams{In: strings.NewReader(""), Out: io.Discard, ErrOut: io.Discard})
+		root.SetArgs(append(args, "--server", "https://127.0.0.1:1", "--request-timeout", "1s"))
+		err := root.ExecuteContext(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+			t.Errorf("%s: %v, want that no server answers", args[0], err)
+		}
 	}
 }

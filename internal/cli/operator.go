@@ -50,8 +50,14 @@ type operator struct {
 	metricsSecure bool
 }
 
+// asOperator returns the state of a command that reaches the cluster as the operator does. Only "kinship operator"
+// has the flag --log-format: the other commands log text.
+func asOperator(streams genericiooptions.IOStreams) operator {
+	return operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), logFormat: textLog}
+}
+
 func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Command {
-	c := operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	c := asOperator(streams)
 	c.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "operator",

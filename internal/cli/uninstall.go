@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -27,7 +26,7 @@ type uninstall struct {
 }
 
 func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
-	c := uninstall{operator: operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}}
+	c := uninstall{operator: asOperator(streams)}
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what operator --install applied, and every trace on other objects",

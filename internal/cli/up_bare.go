@@ -39,10 +39,8 @@ The operator runs until Ctrl-C. In a third terminal, with the same KUBECONFIG an
 
   kinship doctor
   kubectl create configmap precious
-  kubectl apply -f - <<EOF
-  {apiVersion: protection.crossplane.io/v1beta1, kind: Usage, metadata: {name: keep}, spec: {
-    of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}, reason: it is precious}}
-  EOF
+  echo '{apiVersion: protection.crossplane.io/v1beta1, kind: Usage, metadata: {name: keep}, spec: {
+    of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: precious}}, reason: it is precious}}' | kubectl apply -f -
   kubectl delete configmap precious
 
 What --install applies, for a GitOps tool: kinship manifests --packs usage

@@ -2,22 +2,23 @@ package docs
 
 import "strings"
 
-// Command is a command of a page.
+// Command is a command of a [Page].
 type Command struct {
 	Line int
-	// Text is a script for the shell.
+	// Text is a script for bash.
 	Text string
-	// Output is what the page shows below the command. Nil means that the page does not show it.
+	// Output is the output that the page shows below the command; nil if the page shows no output.
 	Output *string
 }
 
-// Run reports whether a test has to run the commands of a block.
+// Run reports whether a test must run the commands of a [Block].
 func (b Block) Run() bool { return b.IsShell() && b.NotRun == "" }
 
-// IsShell reports whether a block has commands.
+// IsShell reports whether a [Block] has commands.
 func (b Block) IsShell() bool { return b.Language == "sh" || b.Language == "console" }
 
-// Commands returns the commands of a block: one for sh, and one for each prompt for console.
+// Commands returns the commands of a [Block]: one [Command] for a block sh, and one for each prompt
+// "$ " of a block console.
 func (b Block) Commands() []Command {
 	if b.Language == "sh" {
 		return []Command{{Line: b.Line, Text: b.Text}}
@@ -58,6 +59,6 @@ var Tested = []string{
 	"docs/tutorial.md",
 	// By TestBackupPage in test/openstack, and testBackupPage in test/usage and test/iot.
 	"docs/backup-and-restore.md",
-	// By TestUninstallByHand in test/uninstall, and the tutorial.
+	// By TestUninstallByHand in test/uninstall, and by TestTutorial.
 	"docs/uninstall.md",
 }

@@ -1,20 +1,22 @@
-// Package docs reads the pages of documentation, which are Markdown. It finds broken links, returns the
-// commands of a page for tests that run them (package pagetest), and writes all pages as a web site
-// (`make docs`).
+// Package docs reads the Markdown pages of the documentation. [CheckLinks] finds broken links,
+// [Block.Commands] returns the commands of a page for tests (package pagetest), and [WriteSite]
+// writes all pages as a web site (`make docs`).
 //
 // # Commands on a page
 //
-// A block of the language sh is one script, which must succeed. A block of the language console is what
-// a terminal shows: each line that begins with "$ " is a command, and the lines below are its output.
+// A block of the language sh is a script, which must succeed. A block of the language console shows
+// the text of a terminal: each line that begins with "$ " is a command, and the lines below the
+// command are its output.
 //
 //	```console
 //	$ kubectl delete configmap settings
 //	Error from server (Conflict): ...
 //	```
 //
-// Both are run by a test, unless the line that opens the block gives a reason not to:
+// A test runs both kinds of blocks, unless the opening line of the block gives a reason in not-run
+// (Block.NotRun):
 //
 //	```sh not-run="needs a real cloud"
 //
-// GitHub shows only the first word of this line.
+// GitHub shows only the first word of the opening line.
 package docs

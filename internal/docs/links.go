@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// skipped are directories without pages of ours.
+// skipped are directories in which [All] reads no [Page].
 var skipped = map[string]bool{".git": true, "bin": true, "dist": true, "testdata": true}
 
-// All reads the pages of a repository: every file of Markdown.
+// All reads each [Page] of a repository: every file README.md, docs/install.md and so on.
 func All(root string) ([]*Page, error) {
 	var pages []*Page
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -40,7 +40,8 @@ func All(root string) ([]*Page, error) {
 	return pages, nil
 }
 
-// CheckLinks returns an error for each link to a file or a heading of the repository that does not exist.
+// CheckLinks returns an error for each link to a file or a heading of the repository that does not
+// exist.
 func CheckLinks(root string, pages []*Page) error {
 	byPath := map[string]*Page{}
 	for _, p := range pages {
@@ -78,7 +79,8 @@ func checkLink(root string, pages map[string]*Page, from *Page, to string) error
 	return nil
 }
 
-// resolve returns the path in the repository that a link leads to; inside is false for other addresses.
+// resolve returns the path in the repository that a link leads to. For an address outside of the
+// repository, such as https://kubernetes.io, `inside` is false.
 func (p *Page) resolve(to string) (target, fragment string, inside bool, err error) {
 	u, err := url.Parse(to)
 	if err != nil {

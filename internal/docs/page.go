@@ -17,13 +17,13 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Page is a file of Markdown.
+// Page is a Markdown file.
 type Page struct {
-	// Path in the repository, with slashes.
+	// Path in the repository, such as docs/install.md.
 	Path string
 	// Title is the first heading.
 	Title string
-	// Anchors are the names of the headings, as they stand after "#" in a link.
+	// Anchors are the anchors of the headings: upgrade for a link docs/install.md#upgrade.
 	Anchors map[string]bool
 	Links   []Link
 	Blocks  []Block
@@ -38,21 +38,21 @@ type Link struct {
 	To   string
 }
 
-// Block is a fenced block.
+// Block is a fenced code block.
 type Block struct {
 	Line     int // of its first line of text
 	Language string
-	// NotRun is the reason why no test runs the commands.
+	// NotRun is REASON in not-run="REASON" of the opening line: no test runs the commands.
 	NotRun string
 	Text   string
 }
 
-// markdown has what GitHub has and the pages use.
+// markdown returns a goldmark.Markdown with the extensions of GitHub that the pages use.
 func markdown() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 }
 
-// Read reads a page at a path in the repository whose top directory is root.
+// Read reads the page at the path `at` in the repository with the top directory root.
 func Read(root, at string) (*Page, error) {
 	source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(at)))
 	if err != nil {
@@ -77,7 +77,7 @@ func parse(at string, source []byte) (*Page, error) {
 	return p, nil
 }
 
-// notRun is the part of the opening line of a block that gives the reason.
+// notRun matches not-run="REASON" in the opening line of a [Block].
 var notRun = regexp.MustCompile(`\bnot-run="([^"]+)"`)
 
 func (p *Page) add(node ast.Node) {
@@ -106,7 +106,7 @@ func (p *Page) add(node ast.Node) {
 
 func (p *Page) line(offset int) int { return 1 + strings.Count(string(p.source[:offset]), "\n") }
 
-// lineOf returns the line of the block that an inline node is in.
+// lineOf returns the line of the ast.TypeBlock that contains an inline ast.Node.
 func (p *Page) lineOf(node ast.Node) int {
 	for n := node; n != nil; n = n.Parent() {
 		if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
@@ -116,7 +116,7 @@ func (p *Page) lineOf(node ast.Node) int {
 	return 1
 }
 
-// plain returns the text of a node without its marks.
+// plain returns the text of an ast.Node without Markdown marks.
 func plain(node ast.Node, source []byte) string {
 	var b strings.Builder
 	for child := node.FirstChild(); child != nil; child = child.NextSibling() {
@@ -129,7 +129,8 @@ func plain(node ast.Node, source []byte) string {
 	return b.String()
 }
 
-// anchors gives headings the names that GitHub gives them, so that a link works there and on the site.
+// anchors gives each heading the same anchor as GitHub, so that a link works on GitHub and on the
+// site.
 type anchors map[string]bool
 
 // Generate implements [parser.IDs].

@@ -13,22 +13,22 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// source is where links that lead out of the site point to.
+// source is the base URL of links to files that are not on the site.
 const source = "https://github.com/kinship-dev/kinship"
 
-// folder has the pages of the site, and index is the page that lists them.
+// folder has the pages of the site, and index is the page with the menu.
 const folder, index = "docs/", "docs/README.md"
 
 //go:embed page.html
 var layout string
 
-// view is what the template shows.
+// view is the data of the template page.html.
 type view struct {
 	Title      string
 	Menu, Body template.HTML
 }
 
-// WriteSite writes the pages in docs/ as a web site without scripts into a directory.
+// WriteSite writes each [Page] in docs/ as an HTML page without scripts into a directory.
 func WriteSite(root, out string, pages []*Page) error {
 	page, err := template.New("page").Parse(layout)
 	if err != nil {
@@ -74,8 +74,8 @@ func (p *Page) write(layout *template.Template, root, out string, menu *Page) er
 	return os.WriteFile(file, b.Bytes(), 0o644)
 }
 
-// html renders a page with links that work from the place of another page: the menu is on each page. Only
-// one of the two may have anchors, which are unique in an HTML page.
+// html renders a page with links relative to the page `at`: each page shows the menu. Only the page
+// or the menu may have anchors, because an anchor must be unique in an HTML page.
 func (p *Page) html(root string, at *Page, anchors bool) (template.HTML, error) {
 	again, err := parse(p.Path, p.source) // Rendering changes the links of the tree.
 	if err != nil {
@@ -102,7 +102,7 @@ func (p *Page) html(root string, at *Page, anchors bool) (template.HTML, error) 
 	return template.HTML(b.String()), nil
 }
 
-// href returns the address of a link of p, for a reader of the page at.
+// href returns the address of a link of p, for a reader of the page `at`.
 func (p *Page) href(root string, at *Page, to string) (string, error) {
 	target, fragment, inside, err := p.resolve(to)
 	if err != nil || !inside {
@@ -123,7 +123,7 @@ func (p *Page) href(root string, at *Page, to string) (string, error) {
 	return source + view + target + fragment, nil
 }
 
-// address returns the file of a page in the site.
+// address returns the file of a page in the site: install.html for docs/install.md.
 func address(at string) string {
 	at = strings.TrimPrefix(at, folder)
 	if path.Base(at) == "README.md" {

@@ -1,7 +1,6 @@
-// Package reference writes the reference of the API groups: a page for each group, from
-// the generated definitions, with every field of every kind by its path.
+// Package reference writes the Markdown reference of the API groups: [Pages] makes a page for each
+// group, from the generated CustomResourceDefinitions, with every field of every kind by its path.
 //
-// It does so by itself because elastic/crd-ref-docs, which reads the Go types, leaves out
-// types that two groups share (a Usage's spec, for example), and one of two versions of a
-// group.
+// The package does not use elastic/crd-ref-docs, which reads the Go types: elastic/crd-ref-docs
+// leaves out a type that two groups share, such as UsageSpec, and one of two versions of a group.
 package reference

@@ -18,7 +18,7 @@ type (
 	schema     = apiextensionsv1.JSONSchemaProps
 )
 
-// Pages returns a page of Markdown for each group of the definitions in a directory.
+// Pages returns a Markdown page for each group of the CustomResourceDefinitions in a directory.
 func Pages(files fs.FS, directory string) (map[string]string, error) {
 	names, err := fs.Glob(files, directory+"/*.yaml")
 	if err != nil {
@@ -43,7 +43,7 @@ func Pages(files fs.FS, directory string) (map[string]string, error) {
 	return pages, nil
 }
 
-// page returns the page of a group.
+// page returns the Markdown page of a group.
 func page(group string, definitions []definition) string {
 	slices.SortFunc(definitions, func(a, b definition) int {
 		return strings.Compare(a.Spec.Names.Kind, b.Spec.Names.Kind)
@@ -82,7 +82,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(p, format+"\n", args...)
 }
 
-// kind writes the section of a kind: one table for all versions with the same schema.
+// kind writes the section of a kind: a table for all versions with the same schema.
 func (p *printer) kind(d definition) {
 	p.line("")
 	p.line("## %s", d.Spec.Names.Kind)
@@ -98,7 +98,7 @@ func (p *printer) kind(d definition) {
 	}
 }
 
-// version writes the table of versions with one schema.
+// version writes the table of versions with the same OpenAPIV3Schema.
 func (p *printer) version(d definition, same []version) {
 	root := same[0].Schema.OpenAPIV3Schema
 	p.line("")
@@ -115,7 +115,7 @@ func (p *printer) version(d definition, same []version) {
 	}
 }
 
-// field writes the row of a field, and the rows of the fields below.
+// field writes the row of a field such as spec.of, and the rows of the fields below.
 func (p *printer) field(path string, s schema, required bool) {
 	p.line("| `%s` | %s | %s | %s |", path, typeOf(s), cell(strings.Join(rulesOf(s, required), "; ")), cell(s.Description))
 	if path == "status.conditions" {
@@ -130,7 +130,7 @@ func (p *printer) field(path string, s schema, required bool) {
 	p.below(path, s)
 }
 
-// element writes the rows of a list's items, or of a map's values.
+// element writes the rows of a list's items (spec.items[]), or of a map's values (spec.labels{}).
 func (p *printer) element(path string, s schema) {
 	if s.Type == "object" && s.AdditionalProperties == nil && len(s.XValidations) == 0 {
 		p.below(path, s)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// typeOf returns the type of a field, for people.
+// typeOf returns the type of a field as text, such as "list of string".
 func typeOf(s schema) string {
 	switch {
 	case s.XIntOrString:
@@ -23,7 +23,7 @@ func typeOf(s schema) string {
 	}
 }
 
-// rulesOf returns the validation rules of a field.
+// rulesOf returns the validation rules of a field, such as "required".
 func rulesOf(s schema, required bool) []string {
 	var rules []string
 	if required {
@@ -62,8 +62,8 @@ func rulesOf(s schema, required bool) []string {
 	return rules
 }
 
-// bounds returns the rule for a range, such as "1 to 64 characters". A nil bound leaves that
-// end open. one and many are the unit in singular and plural.
+// bounds returns the rule for a range, such as "1 to 64 characters". A nil bound leaves that end
+// open. The parameters `one` and `many` are the unit in singular and plural.
 func bounds[T int64 | float64](least, most *T, one, many string) []string {
 	unit := func(n T) string {
 		if n == 1 {

@@ -16,20 +16,20 @@ const (
 	NotEmpty = "notEmpty"
 )
 
-// Condition is a comparison that must hold before a value is passed.
+// Condition is a comparison that must hold before [Flow.Run] passes a value.
 type Condition struct {
 	// Operator is [Equal], [NotEqual] or [NotEmpty].
 	Operator string
 	// Value is the text to compare with: "1" equals the number 1, and "true" the boolean.
 	Value string
-	// ValueFrom, if set, leads to the value to compare with, in [Flow.Owner].
+	// ValueFrom, if set, is the path of the value to compare with, in [Flow.Owner].
 	ValueFrom string
-	// FieldPath leads to the value that is compared. Empty means the value that is passed.
+	// FieldPath is the path of the compared value. Empty means the value that is passed.
 	FieldPath string
 }
 
-// check returns why a condition does not hold, or "". content is the object that FieldPath leads into, and
-// value is the value that is passed.
+// check returns why a [Condition] does not hold, or "". The parameter content is the object of
+// Condition.FieldPath, and value the value that is passed.
 func (r run) check(conditions []Condition, content map[string]any, value any, field string) (string, error) {
 	for i, c := range conditions {
 		at := fmt.Sprintf("%s, condition %d", field, i)
@@ -60,7 +60,7 @@ func (r run) check(conditions []Condition, content map[string]any, value any, fi
 	return "", nil
 }
 
-// compare returns why the comparison of two values does not hold, or "".
+// compare returns why the comparison of got with want does not hold, or "".
 func (c Condition) compare(got, want any, field string) (string, error) {
 	switch c.Operator {
 	case Equal:
@@ -81,7 +81,7 @@ func (c Condition) compare(got, want any, field string) (string, error) {
 	return "", nil
 }
 
-// equal compares a value with another one, or with the text of a condition.
+// equal compares a value with another value, or with Condition.Value.
 func equal(got, want any) bool {
 	if text, ok := want.(string); ok {
 		return textOf(got) == text
@@ -99,7 +99,7 @@ func isScalar(v any) bool {
 	}
 }
 
-// textOf returns a scalar as a condition writes it.
+// textOf returns a scalar in the form of Condition.Value.
 func textOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -130,10 +130,10 @@ func isEmpty(v any) bool {
 	}
 }
 
-// maxShown is how many bytes of a value a reason shows.
+// maxShown is the number of bytes of a value in a reason.
 const maxShown = 256
 
-// shortened returns a value as a reason shows it.
+// shortened returns a value in the form of a reason.
 func shortened(v any) string {
 	text := textOf(v)
 	if len(text) <= maxShown {

@@ -16,28 +16,30 @@ import (
 
 // Flow passes values between objects of one owner.
 type Flow struct {
-	// Field is where the user wrote the flow, for errors.
+	// Field is the field in which the user wrote the flow, for errors.
 	Field string
 	Nodes []Node
-	// Owner is the object that Condition.ValueFrom reads, such as the ApplicationConfiguration in which a
-	// user wrote the flow.
+	// Owner is the object that Condition.ValueFrom reads, such as the ApplicationConfiguration in
+	// which a user wrote the flow.
 	Owner *unstructured.Unstructured
-	// Read returns an object as the cluster has it, or nil if there is none ([Reader]). Run reads each
-	// object once.
+	// Read returns an object from the cluster, or nil if the object does not exist ([Reader]).
+	// [Flow.Run] reads each object once.
 	Read func(*unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// IsOwn reports whether an object as the cluster has it belongs to the owner of the flow. Another
-	// owner's object may hold what the author may not read: to the outputs it does not exist.
+	// IsOwn reports whether an object in the cluster belongs to [Flow.Owner]. The author may have
+	// no right to read an object of another owner, so for an [Output] such an object does not
+	// exist.
 	IsOwn func(*unstructured.Unstructured) bool
-	// Budget bounds what the values and paths set. A nil Budget has no bound.
+	// Budget bounds the values and paths that [Flow.Run] sets. A nil Budget has no bound.
 	Budget *relation.Budget
 }
 
 // Missing is a value that can't be passed yet.
 type Missing struct {
-	// Reason says why.
+	// Reason says why, such as "status.endpoint not found in object".
 	Reason string
-	// From is the object with the value, and FromField the field. To is the object that takes the value, and
-	// ToFields are the fields. FromField and ToFields are empty if From or To is a [Store].
+	// From is the object with the value, and FromField the field. To is the object that gets the
+	// value, and ToFields are the fields. FromField and ToFields are empty if From or To is a
+	// [Store].
 	From, To  *unstructured.Unstructured
 	FromField string
 	ToFields  []string
@@ -45,12 +47,12 @@ type Missing struct {
 
 // Result is the result of [Flow.Run].
 type Result struct {
-	// Stores are the stores of the outputs, with their content.
+	// Stores are the objects of each [Store] of an [Output], with their content.
 	Stores []*unstructured.Unstructured
 	// Missing are the values that can't be passed yet.
 	Missing []Missing
-	// Held are the objects and the stores that lack a value. If they exist, they keep the values that they
-	// have.
+	// Held are the objects and stores that lack a value. A held object that exists in the cluster
+	// keeps its current values.
 	Held []object.ID
 }
 
@@ -86,8 +88,9 @@ type output struct {
 	Output
 }
 
-// Run writes the values of all inputs into the objects of the nodes, and makes the stores of all outputs.
-// The error is a [relation.FieldError] if a user has to change a field, or else the error of [Flow.Read].
+// Run writes the values of each [Input] into the object of its [Node], and makes the [Store] of
+// each [Output]. The error is a [relation.FieldError] if a user must change a field, or else the
+// error of [Flow.Read].
 func (f *Flow) Run() (Result, error) {
 	r := run{f, map[string]output{}, map[object.ID]*unstructured.Unstructured{}}
 	if err := r.nameOutputs(); err != nil {
@@ -118,7 +121,7 @@ func (f *Flow) Run() (Result, error) {
 	return result, nil
 }
 
-// nameOutputs finds the outputs by their names.
+// nameOutputs fills run.outputs with each [Output], by name.
 func (r run) nameOutputs() error {
 	for _, n := range r.Nodes {
 		for _, o := range n.Outputs {
@@ -159,7 +162,7 @@ func (r run) checkOrder() error {
 	return nil
 }
 
-// fill writes the values of a node's inputs into its object.
+// fill writes the values of Node.Inputs into Node.Object.
 func (r run) fill(n Node) (missing []Missing, err error) {
 	for _, input := range n.Inputs {
 		if input.Store != nil {
@@ -190,7 +193,8 @@ func (r run) fill(n Node) (missing []Missing, err error) {
 	return missing, nil
 }
 
-// pass writes the value of an output into an object. reason says why the value can't be passed yet.
+// pass writes the value of an output into an object. The result reason says why the value can't be
+// passed yet.
 func (r run) pass(from output, into *unstructured.Unstructured, input Input) (reason string, err error) {
 	value, reason, err := r.value(from, input.Field)
 	if err != nil || reason != "" {
@@ -207,7 +211,7 @@ func (r run) pass(from output, into *unstructured.Unstructured, input Input) (re
 	return "", nil
 }
 
-// value returns the value of an output. reason says why the value can't be used yet.
+// value returns the value of an output. The result reason says why the value can't be used yet.
 func (r run) value(from output, field string) (value any, reason string, err error) {
 	source, reason, err := r.live(from.source)
 	if source == nil {
@@ -227,7 +231,7 @@ func (r run) value(from output, field string) (value any, reason string, err err
 	return value, reason, err
 }
 
-// sinkReady checks the conditions of an input.
+// sinkReady checks Input.Conditions.
 func (r run) sinkReady(into *unstructured.Unstructured, input Input) (reason string, err error) {
 	if len(input.Conditions) == 0 {
 		return "", nil
@@ -239,7 +243,7 @@ func (r run) sinkReady(into *unstructured.Unstructured, input Input) (reason str
 	return r.check(input.Conditions, sink.Object, nil, input.Field)
 }
 
-// live returns an object of the flow as the cluster has it, or nil with the reason.
+// live returns an object of [Flow.Owner] from the cluster, or nil with the reason.
 func (r run) live(of *unstructured.Unstructured) (found *unstructured.Unstructured, reason string, err error) {
 	found, reason, err = r.any(of)
 	if found != nil && !r.IsOwn(found) {
@@ -248,7 +252,7 @@ func (r run) live(of *unstructured.Unstructured) (found *unstructured.Unstructur
 	return found, reason, err
 }
 
-// any returns an object of any owner as the cluster has it, or nil with the reason.
+// any returns an object of any owner from the cluster, or nil with the reason.
 func (r run) any(of *unstructured.Unstructured) (found *unstructured.Unstructured, reason string, err error) {
 	id := idOf(of)
 	found, known := r.read[id]
@@ -268,8 +272,8 @@ func doesNotExist(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %s does not exist", u.GetKind(), u.GetName())
 }
 
-// write writes a value into an object, at a path that a user wrote. A list is appended to a list. A
-// value of another type than the present one is an error.
+// write writes a value into an object, at a path that a user wrote. If field and value are lists,
+// write appends the value. A value of another type than the present value is an error.
 func (r run) write(into *unstructured.Unstructured, field, text string, value any) error {
 	path, err := parseUnnamed(field, text)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// Node is an object that gives or takes values.
+// Node is an object that gives or gets values.
 type Node struct {
-	// Object is the object as it is to be applied. [Flow.Run] writes the values of Inputs into Object.
+	// Object is the object that the operator is about to apply. [Flow.Run] writes the values of
+	// Inputs into Object.
 	Object  *unstructured.Unstructured
 	Outputs []Output
 	Inputs  []Input
@@ -17,30 +18,32 @@ type Node struct {
 
 // Output is a value of a [Node]'s object.
 type Output struct {
-	// Field is where the user wrote the Output, for errors.
+	// Field is the field in which the user wrote the Output, for errors.
 	Field string
-	// Name is the name by which an [Input] takes the value. An Output without Name is for a Store alone.
+	// Name is the Input.Output of each [Input] that gets the value. An Output without Name is only
+	// for Output.Store.
 	Name string
-	// FieldPath leads to the value.
+	// FieldPath is the path of the value.
 	FieldPath string
-	// Conditions must hold before the value is passed. Without a Condition, an empty string is not passed.
+	// Conditions must hold before the value is passed. Without a [Condition], an empty string is
+	// not passed.
 	Conditions []Condition
-	// Store is an object that is made from the object of the Node. Store may be nil.
+	// Store is an object that [Flow.Run] makes from Node.Object. Store may be nil.
 	Store *Store
 }
 
 // Input writes a value into fields of a [Node]'s object.
 type Input struct {
-	// Field is where the user wrote the Input, for errors.
+	// Field is the field in which the user wrote the Input, for errors.
 	Field string
-	// Output is the name of the [Output]. An Input with a Store need not have an Output.
+	// Output is the name of the [Output]. An Input with a Store may have an empty Output.
 	Output string
-	// ToFieldPaths lead to the fields. A value is appended to a field that holds a list.
+	// ToFieldPaths are the paths of the fields. A value is appended to a field that holds a list.
 	ToFieldPaths []string
-	// Conditions must hold for the object of the Node as the cluster has it. An object that does not exist
-	// meets all of them.
+	// Conditions must hold for the object of the [Node] in the cluster. If the object does not
+	// exist, all Conditions hold.
 	Conditions []Condition
-	// Store is an object whose values are written into the object of the Node. Store may be nil.
+	// Store is an object whose values are written into Node.Object. Store may be nil.
 	Store *Store
 }
 
@@ -49,12 +52,12 @@ type Store struct {
 	schema.GroupVersionKind
 
 	Name string
-	// Operations make the content: of an [Output]'s Store from the object of the [Node], and of an [Input]'s
-	// object from the Store.
+	// Operations make the content: for Output.Store, from Node.Object; for Input.Store, the
+	// Operations change Node.Object with values of the Store.
 	Operations []Operation
 }
 
-// in returns the store as an object without content.
+// in returns the [Store] as an object without content.
 func (s *Store) in(namespace string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: map[string]any{}}
 	u.SetGroupVersionKind(s.GroupVersionKind)
@@ -67,7 +70,7 @@ func idOf(u *unstructured.Unstructured) object.ID {
 	return object.Of(u, u.GroupVersionKind().GroupKind())
 }
 
-// Sources are the stores that the inputs of the node are read from.
+// Sources returns the object of each Input.Store of the node.
 func (n Node) Sources() []*unstructured.Unstructured {
 	var all []*unstructured.Unstructured
 	for _, in := range n.Inputs {
@@ -78,8 +81,8 @@ func (n Node) Sources() []*unstructured.Unstructured {
 	return all
 }
 
-// Reads returns the kinds of the objects that are read for the node: of its own object, if the node has
-// outputs, and of the stores of its inputs.
+// Reads returns the kinds of the objects that [Flow.Run] reads for the node: Node.Object, if the
+// node has Outputs, and each Input.Store.
 func (n Node) Reads() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	if len(n.Outputs) > 0 {
@@ -91,7 +94,7 @@ func (n Node) Reads() []schema.GroupVersionKind {
 	return kinds
 }
 
-// Creates returns the kinds of the stores of the node's outputs.
+// Creates returns the kinds of each Output.Store of the node.
 func (n Node) Creates() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, out := range n.Outputs {

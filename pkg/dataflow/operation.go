@@ -17,21 +17,22 @@ const (
 
 // Operation changes one field of an object, with a value of another object.
 type Operation struct {
-	// Field is where the user wrote the Operation, for errors.
+	// Field is the field in which the user wrote the Operation, for errors.
 	Field string
 	// Operator is [Add], [Replace] or [Delete].
 	Operator string
-	// ToFieldPath leads to the field.
+	// ToFieldPath is the path of the field.
 	ToFieldPath string
-	// ToDataPath, if set, leads to a field in the JSON that the field holds as text.
+	// ToDataPath, if set, is a path in the JSON that the field holds as text.
 	ToDataPath string
-	// Value is the value as JSON. ValueFrom, if set, leads to the value in the other object instead.
+	// Value is the value as JSON. ValueFrom, if set, is the path of the value in the other object,
+	// and replaces Value.
 	Value, ValueFrom string
 	// Conditions must hold for the other object.
 	Conditions []Condition
 }
 
-// makeStores returns the stores of all outputs, and the values that a store lacks.
+// makeStores returns the object of each Output.Store, and the values that a store lacks.
 func (r run) makeStores() (stores []*unstructured.Unstructured, missing []Missing, err error) {
 	made := map[object.ID]*unstructured.Unstructured{}
 	for _, n := range r.Nodes {
@@ -57,7 +58,8 @@ func (r run) makeStores() (stores []*unstructured.Unstructured, missing []Missin
 	return stores, missing, nil
 }
 
-// fillStore writes the values of an output into its store. reason says why the store can't be written yet.
+// fillStore writes the values of an [Output] into its store. The result reason says why the store
+// can't be written yet.
 func (r run) fillStore(store, source *unstructured.Unstructured, o Output) (reason string, err error) {
 	live, reason, err := r.live(source)
 	if live == nil {
@@ -69,7 +71,8 @@ func (r run) fillStore(store, source *unstructured.Unstructured, o Output) (reas
 	return r.operate(store, live.Object, o.Store.Operations)
 }
 
-// fillFromStore writes values of a store into an object. reason says why they are not there yet.
+// fillFromStore writes values of Input.Store into an object. The result reason says which value is
+// missing.
 func (r run) fillFromStore(into *unstructured.Unstructured, input Input) (reason string, err error) {
 	live, reason, err := r.any(input.Store.in(into.GetNamespace()))
 	if live == nil {
@@ -78,8 +81,9 @@ func (r run) fillFromStore(into *unstructured.Unstructured, input Input) (reason
 	return r.operate(into, live.Object, input.Store.Operations)
 }
 
-// operate changes an object by operations, in their order, with values of another object. reason says
-// why an operation can't be done yet; then the object is half changed.
+// operate applies operations to an object in order, with values of another object. If an operation
+// lacks a value, operate returns the reason, and the object has only the changes of the earlier
+// operations.
 func (r run) operate(
 	into *unstructured.Unstructured, from map[string]any, operations []Operation,
 ) (reason string, err error) {
@@ -104,7 +108,8 @@ func (r run) operate(
 	return "", nil
 }
 
-// value returns the value of an operation: of the other object, or the JSON of its Value.
+// value returns the value of an [Operation]: the value at ValueFrom in the other object, or the
+// JSON in Value.
 func (o Operation) value(from map[string]any) (value any, reason string, err error) {
 	switch {
 	case o.Operator == Delete:
@@ -122,7 +127,7 @@ func (o Operation) value(from map[string]any) (value any, reason string, err err
 	return value, reason, err
 }
 
-// editField returns the content after one operation.
+// editField returns the content after one [Operation].
 func (r run) editField(content map[string]any, path relation.Path, o Operation, value any) (map[string]any, error) {
 	if o.ToDataPath == "" {
 		return r.edit(content, path, o.Operator, value, o.Field)

@@ -8,7 +8,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// fixed are the fields that no path of a user may lead to: the API server or the operator decides them.
+// fixed are the fields that a user's path must not set: only the API server or the operator sets
+// these fields.
 var fixed = [][]string{
 	{"apiVersion"},
 	{"kind"},
@@ -21,8 +22,9 @@ var fixed = [][]string{
 	{"status"},
 }
 
-// ParseWritable parses a path that a user wrote in a field. The error is a [relation.FieldError] if the
-// text is no path, or if the path leads into a fixed field, or to an object with a fixed field.
+// ParseWritable parses a path that a user wrote in a field. The error is a [relation.FieldError] if
+// the text is no path, or if the path leads into a field of fixed, such as metadata.namespace, or
+// to an object that contains such a field, such as metadata.
 func ParseWritable(field, text string) (relation.Path, error) {
 	path, err := relation.ParsePath(text)
 	if err != nil {
@@ -37,8 +39,8 @@ func ParseWritable(field, text string) (relation.Path, error) {
 	return path, nil
 }
 
-// parseUnnamed is ParseWritable for the values of other objects. Such a value can't name an object: the
-// names of all objects are compared before the values are read.
+// parseUnnamed is [ParseWritable] for the values of other objects. Such a value must not set
+// metadata.name: the names of all objects are compared before [Flow.Run] reads the values.
 func parseUnnamed(field, text string) (relation.Path, error) {
 	path, err := ParseWritable(field, text)
 	if root := path.Root(); err == nil && len(root) > 1 && root[0] == "metadata" && root[1] == "name" {
@@ -47,8 +49,8 @@ func parseUnnamed(field, text string) (relation.Path, error) {
 	return path, err
 }
 
-// Set returns content with a value at a path that a user wrote in a field. Set changes neither content
-// nor any map or list in it. The error is a [relation.FieldError].
+// Set returns content with a value at a path that a user wrote in a field. Set changes neither
+// content nor any map or list in content. The error is a [relation.FieldError].
 func Set(
 	content map[string]any, field, text string, value any, budget *relation.Budget,
 ) (map[string]any, error) {

@@ -21,6 +21,7 @@ import (
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -98,6 +99,8 @@ type Engine struct {
 	// contents has the resourceVersion of objects of which the [Engine] has only the metadata. A
 	// version that only added a guard of the Engine is left out (contentChanged).
 	contents map[object.ID]string
+	// undefined has the names of CustomResourceDefinitions that were deleted, until discovery drops their kinds.
+	undefined locked.Map[string, bool]
 	// passes and releases are the controllers that all kinds share, with Options.Pool.
 	passes, releases *pool
 }

@@ -30,7 +30,8 @@ func (e *Engine) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = informer.Listen(watch.Handler(func(watch.Change[client.Object]) {
+	_, err = informer.Listen(watch.Handler(func(c watch.Change[client.Object]) {
+		e.observeDefinition(c)
 		select {
 		case installed <- struct{}{}:
 		default: // A call of openSoon is pending already.
@@ -52,14 +53,28 @@ func (e *Engine) follow(ctx context.Context) error {
 	}))
 }
 
+// observeDefinition records the deletion of a CustomResourceDefinition. Without [Options.Discover], no kind is closed.
+func (e *Engine) observeDefinition(c watch.Change[client.Object]) {
+	if e.options.Discover == nil {
+		return
+	}
+	name := c.Object().GetName()
+	if c.Deleted() {
+		e.undefined.Store(name, true)
+		return
+	}
+	e.undefined.Delete(name)
+}
+
 // pauses are those of openSoon.
 var pauses = []time.Duration{
 	0, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second,
 	5 * time.Second,
 }
 
-// openSoon opens the kinds that were installed. A watch reports a CustomResourceDefinition before
-// the discovery of the API server lists its kind, so openSoon repeats openInstalled after pauses.
+// openSoon opens the kinds that were installed, and closes the kinds whose definition was deleted. A watch reports
+// a CustomResourceDefinition before the discovery of the API server lists its kind, and a deletion before discovery
+// drops the kind, so openSoon repeats openInstalled after pauses.
 // After an error, openSoon goes on with the last pause: no other event would open the kinds. defined
 // returns the names of the CustomResourceDefinitions.
 func (e *Engine) openSoon(ctx context.Context, defined func() []string) {
@@ -92,7 +107,7 @@ func (r everywhere) NeedLeaderElection() bool { return false }
 var _ manager.LeaderElectionRunnable = everywhere(nil)
 
 // openInstalled opens the kinds that the API server serves by now, closes the kinds whose
-// definition was deleted, and returns the number of kinds that are still missing.
+// definition was deleted, and returns the number of kinds for which discovery is late.
 func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing int, err error) {
 	if len(e.unopened()) == 0 && e.options.Discover == nil {
 		return 0, nil
@@ -106,7 +121,7 @@ func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing i
 		}
 		e.discover()
 		e.makeGuards()
-		missing = e.undiscovered(defined)
+		missing = e.undiscovered(defined) + e.undropped()
 	}
 	for _, m := range e.unopened() {
 		if !e.isServed(m.gk()) {
@@ -161,16 +176,30 @@ func (e *Engine) discover() {
 // undiscovered returns the number of CustomResourceDefinitions whose kinds [watch.Catalog] does not
 // list yet.
 func (e *Engine) undiscovered(defined []string) (missing int) {
-	served := map[string]bool{}
-	for _, k := range e.options.Catalog.Served() {
-		served[k.Resource.GroupResource().String()] = true
-	}
+	served := e.servedDefinitions()
 	for _, name := range defined {
 		if !served[name] {
 			missing++
 		}
 	}
 	return missing
+}
+
+// undropped returns the number of deleted CustomResourceDefinitions whose kinds [watch.Catalog] still lists, and
+// forgets the other deleted ones: closeDeleted has closed their kinds.
+func (e *Engine) undropped() int {
+	served := e.servedDefinitions()
+	e.undefined.DeleteFunc(func(name string, _ bool) bool { return !served[name] })
+	return e.undefined.Len()
+}
+
+// servedDefinitions has the names that the CustomResourceDefinitions of all kinds of [watch.Catalog] would have.
+func (e *Engine) servedDefinitions() map[string]bool {
+	names := map[string]bool{}
+	for _, k := range e.options.Catalog.Served() {
+		names[k.Resource.GroupResource().String()] = true
+	}
+	return names
 }
 
 // closeDeleted closes the informers of kinds that the API server does not serve any more, because

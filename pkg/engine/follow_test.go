@@ -3,12 +3,17 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -42,6 +47,96 @@ func TestOpenSoonInOutage(t *testing.T) {
 			e.openSoon(t.Context(), func() []string { return nil })
 			if want := max(fails+1, len(pauses)); api.calls != want {
 				t.Errorf("%d failures: %d calls, want %d", fails, api.calls, want)
+			}
+		})
+	}
+}
+
+// lateDiscovery is a discovery that lists Secrets, and lists Ships in its first calls only.
+type lateDiscovery struct {
+	discovery.DiscoveryInterfaceWithContext
+
+	lists, calls int
+}
+
+// ServerGroupsAndResourcesWithContext implements discovery.ServerResourcesInterfaceWithContext.
+func (d *lateDiscovery) ServerGroupsAndResourcesWithContext(
+	context.Context,
+) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	kinds := []schema.GroupVersionKind{secrets}
+	if d.calls++; d.calls <= d.lists {
+		kinds = append(kinds, ships)
+	}
+	var groups []*metav1.APIGroup
+	var resources []*metav1.APIResourceList
+	for _, k := range kinds {
+		version := metav1.GroupVersionForDiscovery{GroupVersion: k.GroupVersion().String(), Version: k.Version}
+		groups = append(groups, &metav1.APIGroup{
+			Name: k.Group, Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version,
+		})
+		resources = append(resources, &metav1.APIResourceList{
+			GroupVersion: version.GroupVersion, APIResources: []metav1.APIResource{{
+				Name: strings.ToLower(k.Kind) + "s", Kind: k.Kind, Verbs: metav1.Verbs{"list", "watch"},
+			}},
+		})
+	}
+	return groups, resources, nil
+}
+
+// closings is a cache that records the kinds that RemoveInformer was called for.
+type closings struct {
+	cache.Cache
+
+	closed []string
+}
+
+// RemoveInformer implements cache.Informers.
+func (c *closings) RemoveInformer(_ context.Context, obj client.Object) error {
+	c.closed = append(c.closed, obj.GetObjectKind().GroupVersionKind().Kind)
+	return nil
+}
+
+// closingManager is a manager with a cache that records.
+type closingManager struct {
+	manager.Manager
+
+	cache closings
+}
+
+// GetCache implements cluster.Cluster.
+func (m *closingManager) GetCache() cache.Cache { return &m.cache }
+
+var ships = schema.GroupVersionKind{Group: "harbour.example", Version: "v1", Kind: "Ship"}
+
+// TestDeletedDefinition: a kind is closed once discovery drops it, though the watch showed the deletion of its
+// definition before that. A kind without a definition, such as Secret, stays open.
+func TestDeletedDefinition(t *testing.T) {
+	for _, late := range []int{0, 1, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			api, mgr := &lateDiscovery{lists: 1 + late}, &closingManager{}
+			e := New(mgr, Options{
+				Name: "example.com", Catalog: watch.NewCatalog(api, nil), Discover: func(watch.Mapping) {},
+			})
+			for gvk, definition := range map[schema.GroupVersionKind]string{secrets: "secrets", ships: "ships.harbour.example"} {
+				e.Add(Kind{GVK: gvk, Example: metadataOf(gvk)})
+				m := e.member(gvk.GroupKind())
+				m.cache.Store(&objects{newStore(), func() bool { return true }})
+				m.definition, m.controlled = definition, true
+			}
+			definition := metadataOf(definitionKind)
+			definition.SetName("ships.harbour.example")
+			e.observeDefinition(watch.Change[client.Object]{New: definition})
+			e.openSoon(t.Context(), func() []string { return []string{definition.GetName()} })
+			if api.calls != 1 || len(mgr.cache.closed) > 0 {
+				t.Errorf("%d calls while discovery is not late, and closed kinds %q", api.calls, mgr.cache.closed)
+			}
+			e.observeDefinition(watch.Change[client.Object]{Old: definition})
+			e.openSoon(t.Context(), func() []string { return nil })
+			if diff := cmp.Diff([]string{"Ship"}, mgr.cache.closed); diff != "" {
+				t.Errorf("discovery late by %d calls: closed kinds (-want +got):\n%s", late, diff)
+			}
+			if n := e.undropped(); n != 0 {
+				t.Errorf("%d definitions are remembered after discovery dropped their kinds", n)
 			}
 		})
 	}

@@ -18,7 +18,10 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 	if found {
 		return r.adopt(ctx, p, resource)
 	}
-	if o := r.awaitChange(p).And(r.reserveAddress(p)); !o.IsDone() {
+	if o := r.awaitChange(p); !o.IsDone() {
+		return o
+	}
+	if o := r.reserveAddress(p); !o.IsDone() {
 		return o
 	}
 	if o := r.recordAttempt(ctx, p); !o.IsDone() {

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -19,7 +20,7 @@ import (
 //
 // An object gives up its reservation when a pass ends without a running change, and when the object waits
 // for an event. For example, a deleted object may wait for its users, and meanwhile no pass asks for the
-// end of its change. Then the cloud decides again.
+// end of its change. The cloud may then refuse the change of the next object, which is tried again.
 //
 // The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
 // After a restart an update is called again, and reserves the place again.
@@ -56,10 +57,18 @@ func (r *reconciler[K, R]) awaitChange(p *pass[K, R]) reconcile.Outcome {
 	if place == (serialKey{}) {
 		return reconcile.Outcome{}
 	}
-	if r.engine.records.reserveChange(p.record, place) {
+	holder, ok := r.engine.records.reserveChange(p.record, place)
+	switch {
+	case ok && p.reserved:
+		return reconcile.Outcome{} // memory.heard stays: a change that fails again and again confirms nothing.
+	case ok:
 		p.reserved, p.record.heard = true, r.engine.Clock.Now()
 		return reconcile.Outcome{}
+	case holder.Namespace == p.id.Namespace:
+		return reconcile.Wait(condition.ReasonProgressing, "Waiting for the change of %s in %s to end",
+			holder.Short(), place.key)
 	}
+	// Users of a namespace do not learn the names of objects in other namespaces.
 	return reconcile.Wait(condition.ReasonProgressing, "Waiting for the change of another %s in %s to end",
 		r.engine.Noun, place.key)
 }
@@ -73,22 +82,24 @@ func (r *reconciler[K, R]) endChange(p *pass[K, R], outcome reconcile.Outcome) {
 
 // isChanging reports whether a change of the object's resource continues after the pass. A change that the
 // cloud has not confirmed for the time carriedOut counts as ended (memory.heard), for example because the
-// credentials of the object are refused.
+// credentials of the object are refused, or because each request fails.
 func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) bool {
 	now, i := r.engine.Clock.Now(), r.intent(p)
+	if p.underway || p.record.heard.IsZero() { // It is zero if the reservation was restored.
+		p.record.heard = now
+	}
+	if now.Sub(p.record.heard) >= carriedOut {
+		return false
+	}
 	if p.parked || outcome.IsSuperseded() {
 		return true
 	}
 	if result, err := outcome.Result(); err == nil && result.RequeueAfter == 0 {
 		return false // Nothing causes a pass at the end of a change.
 	}
-	if p.underway || p.record.heard.IsZero() { // It is zero if the reservation was restored.
-		p.record.heard = now
-	}
 	attempted := i != nil && !p.record.refused && i.Replaces == idOf(p.Object)
 	looks := p.record.polls.next.After(now) // The resource does not serve yet.
-	changing := attempted || looks || p.record.updating != "" || p.record.deleting
-	return changing && now.Sub(p.record.heard) < carriedOut
+	return attempted || looks || p.record.updating != "" || p.record.deleting
 }
 
 // restoreChange reserves the place of an intent that another process has recorded (intent.Serial).
@@ -119,13 +130,13 @@ func (s *records) holdsPlace(r *record) bool {
 	return order != nil && order.holder == r
 }
 
-// reserveChange reports whether an object has the reservation of a place. A waiting object is requeued by
-// records.leaveSequence of the other object.
-func (s *records) reserveChange(r *record, place serialKey) bool {
+// reserveChange returns the object that has the reservation of a place, and whether this is the object of r.
+// A waiting object is requeued by records.leaveSequence of the other object.
+func (s *records) reserveChange(r *record, place serialKey) (holder object.ID, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.gone {
-		return false
+		return object.ID{}, false
 	}
 	if r.serial != place {
 		s.leaveSequence(r)
@@ -136,7 +147,7 @@ func (s *records) reserveChange(r *record, place serialKey) bool {
 			s.sequences[place] = &sequence{holder: r}
 		}
 	}
-	return s.holdsPlace(r)
+	return s.sequences[place].holder.id, s.holdsPlace(r)
 }
 
 // endChange gives the reservation of an object to the next object of the sequence.

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func (w *toyWorld) wakes(reason string, names ...string) {
 	})
 }
 
-const waitsForBox = "Waiting for the change of another resource in the box to end"
+func waitsFor(name string) string { return "Waiting for the change of Network/" + name + " in the box to end" }
 
 // TestSerial: the creations, updates and deletions of things in the same box do not overlap, even if an
 // operation takes many passes. The end of an operation requeues the next object of sequence.waiting.
@@ -52,7 +53,7 @@ func TestSerial(t *testing.T) {
 	w := newSerialWorld(t, 2, "a", "b", "c")
 	const begun = "none Waiting for resource to be created"
 	w.pass("a", "c", "b")
-	w.expect("the first one", states{"a": begun, "b": "none " + waitsForBox, "c": "none " + waitsForBox},
+	w.expect("the first one", states{"a": begun, "b": "none " + waitsFor("a"), "c": "none " + waitsFor("a")},
 		"GET /things/blue-a", "PUT /things/blue-a")
 	w.later(3*time.Second, "a")
 	w.pass("b", "c")
@@ -60,7 +61,7 @@ func TestSerial(t *testing.T) {
 	w.later(5*time.Second, "a")
 	w.wakes("it has ended", "c")
 	w.pass("b", "c")
-	w.expect("the next one", states{"a": "blue-a", "b": "none " + waitsForBox, "c": begun}, "GET /operations/op1",
+	w.expect("the next one", states{"a": "blue-a", "b": "none " + waitsFor("c"), "c": begun}, "GET /operations/op1",
 		"GET /operations/op1", "GET /things/blue-a", "GET /things/blue-c", "PUT /things/blue-c")
 
 	w.delete("a")
@@ -76,7 +77,7 @@ func TestSerial(t *testing.T) {
 	w.r.kind.Differs = func(Input[netKind], string) []string { return []string{"red"} }
 	w.edit("c")
 	w.pass("c")
-	w.expect("it waits for the others", states{"a": "blue-a " + waitsForBox, "c": "blue-c " + waitsForBox},
+	w.expect("it waits for the others", states{"a": "blue-a " + waitsFor("c"), "c": "blue-c " + waitsFor("b")},
 		"GET /operations/op2", "GET /operations/op2", "GET /things/blue-c", "PATCH /things/blue-c",
 		"GET /things/blue-c", "GET /operations/op3", "GET /things/blue-c", "GET /operations/op3", "GET /things/blue-c",
 		"GET /things/blue-c")
@@ -171,7 +172,7 @@ func TestSerialUnanswered(t *testing.T) {
 	w.r.kind.Observe = func(netKind, string) reconcile.Outcome { return reconcile.Outcome{} }
 	w.pass("b")
 	w.wakes("it serves", "a")
-	w.expect("nothing was done twice", states{"a": "none " + waitsForBox, "b": "blue-b"},
+	w.expect("nothing was done twice", states{"a": "none " + waitsFor("b"), "b": "blue-b"},
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-b", "GET /things/blue-b", "GET /things/blue-b")
 }
 
@@ -239,6 +240,17 @@ func TestSerialFailed(t *testing.T) {
 	}
 }
 
+// TestSerialBroken: an object whose requests fail each time gives up its reservation after carriedOut.
+func TestSerialBroken(t *testing.T) {
+	w := newSerialWorld(t, 0, "a", "b")
+	w.cloud.change(func(c *toyCloud) { c.fails = http.MethodPut })
+	w.pass("a", "b")
+	w.later(carriedOut/2, "a")
+	w.wakes("it is tried again")
+	w.later(carriedOut/2, "a")
+	w.wakes("it failed for long", "b")
+}
+
 // TestSerialPlaces: things in different boxes, and things without a box, are changed at the same time.
 func TestSerialPlaces(t *testing.T) {
 	w := newSerialWorld(t, 1, "a", "b", "c")
@@ -261,7 +273,7 @@ func TestSerialReservations(t *testing.T) {
 	s.restoreChange(a, place)
 	s.restoreChange(b, place)
 	for _, r := range []*record{c, d, b, c} {
-		if s.reserveChange(r, place) {
+		if holder, ok := s.reserveChange(r, place); ok || holder != a.id {
 			t.Fatalf("%s has the place of a", r.id.Name)
 		}
 	}

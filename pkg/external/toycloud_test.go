@@ -30,6 +30,7 @@ type toyCloud struct {
 	slow   int                 // how often an operation is asked for before it ends
 	lose   string              // the method of which the next answer is lost after the call was carried out
 	refuse string              // why operations fail
+	fails  string              // the method that is answered with 500
 	prefix string              // of the names of operations
 	hides  bool                // lists lack all things
 	takes  map[string][]string // the things that the deletion of a thing takes along
@@ -60,6 +61,8 @@ func (c *toyCloud) ServeHTTP(w http.ResponseWriter, rq *http.Request) {
 	switch {
 	case collection == "operations":
 		c.look(answer, id)
+	case c.fails == rq.Method:
+		http.Error(answer, "broken", http.StatusInternalServerError)
 	case rq.Method == http.MethodPost, rq.Method == http.MethodPut:
 		c.make(answer, rq, id)
 	case rq.Method == http.MethodPatch:
@@ -229,6 +232,8 @@ func (a toy[K]) call(ctx context.Context, method, path string, body, value any) 
 		return &Error{Class: Missing, Message: "missing"}
 	case http.StatusConflict:
 		return &Error{Class: Invalid, Message: "the cloud refused"}
+	case http.StatusInternalServerError:
+		return &Error{Class: Transient, Message: "the cloud failed"}
 	}
 	if value == nil {
 		return nil

@@ -1,7 +1,7 @@
 // Package locked has a map that several goroutines share.
 //
 // A [Map] is for records that are found by one key, such as the last own write of an object by its
-// object.ID. Where several maps must change together, a struct with one sync.Mutex is clearer.
+// object.ID. Where several maps must change together, a struct with one mutex is clearer.
 package locked
 
 import (

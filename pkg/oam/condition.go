@@ -9,9 +9,10 @@ import (
 	"github.com/kinship-dev/kinship/pkg/condition"
 )
 
-// SetSynced writes the condition Synced: True without a message, and False with one, which says why the
-// object is not what its spec asks for. SetSynced reports whether the status has changed, so that a
-// controller writes only then. lastTransitionTime changes with the status of the condition.
+// SetSynced writes the condition Synced: True without a message, and False with a message, which
+// says why the object is not as its spec requests. SetSynced reports whether the status has
+// changed, so that a controller writes only a changed status. lastTransitionTime changes with
+// Condition.Status.
 func SetSynced(status *oamv1alpha2.ConditionedStatus, message string) bool {
 	synced := oamv1alpha2.Condition{
 		Type: oamv1alpha2.ConditionSynced, Status: metav1.ConditionTrue,

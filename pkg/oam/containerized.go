@@ -18,14 +18,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
-// selectorLabel is the label of the Pods of a ContainerizedWorkload. Its value is the workload's uid.
+// selectorLabel is the label of the Pods of a ContainerizedWorkload. Its value is metadata.uid of
+// the ContainerizedWorkload.
 const selectorLabel = "containerizedworkload.oam.crossplane.io"
 
 var containerizedKind = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindContainerizedWorkload)
 
-// Translate returns the objects that a ContainerizedWorkload consists of: a ConfigMap for each file
-// with a value, a Deployment, and a Service if a container has a port. All are controlled by the
-// workload. Their names and labels are those of the published runtime. Translate is pure.
+// Translate returns the children of a ContainerizedWorkload: a ConfigMap for each of configFiles
+// with a value, a Deployment, and a Service if a container has a port. The ContainerizedWorkload is
+// the controller of all children. Names and labels of the children are those of the published OAM
+// runtime. Translate is pure.
 func Translate(w *oamv1alpha2.ContainerizedWorkload) []client.Object {
 	deployment := deploymentOf(w)
 	var all []client.Object
@@ -63,7 +65,8 @@ func deploymentOf(w *oamv1alpha2.ContainerizedWorkload) *appsv1.Deployment {
 	d.Labels = inherited(w.Labels, selectorOf(w))
 	d.Annotations = inherited(w.Annotations)
 	d.Spec.Selector = &metav1.LabelSelector{MatchLabels: selectorOf(w)}
-	// The revision is not in the template: a new revision with the same containers starts no Pods.
+	// The template has no LabelAppRevision: a new revision with the same containers must start no
+	// Pods.
 	d.Spec.Template.Labels = inherited(w.Labels, selectorOf(w))
 	delete(d.Spec.Template.Labels, oamv1alpha2.LabelAppRevision)
 	pod := &d.Spec.Template.Spec
@@ -91,7 +94,7 @@ func deploymentOf(w *oamv1alpha2.ContainerizedWorkload) *appsv1.Deployment {
 	return d
 }
 
-// containerOf returns a container, and adds the volumes that it mounts.
+// containerOf returns a corev1.Container, and adds the volumes that the container mounts.
 func containerOf(
 	w *oamv1alpha2.ContainerizedWorkload, c *oamv1alpha2.Container, volumes map[string]corev1.Volume,
 ) corev1.Container {
@@ -135,8 +138,8 @@ func containerOf(
 	return k
 }
 
-// emptyVolume returns the volume of a disk. A workload has no PersistentVolumeClaims, so that the
-// disk lives as long as the Pod.
+// emptyVolume returns an EmptyDir volume for a VolumeResource. The operator creates no
+// PersistentVolumeClaims, so the disk exists as long as the Pod.
 func emptyVolume(v oamv1alpha2.VolumeResource) corev1.Volume {
 	source := &corev1.EmptyDirVolumeSource{}
 	if v.Disk != nil {
@@ -152,8 +155,8 @@ func configName(workload, container, file string) string {
 	return fmt.Sprintf("%s-%s-%d", workload, container, hash.Sum32())
 }
 
-// configVolume returns the volume of one file, and its mount. Only the file is mounted, so that the
-// other files of the folder in the image stay visible.
+// configVolume returns the volume of a file, and its VolumeMount. SubPath mounts only the file, so
+// that the other files of the folder in the image stay visible.
 func configVolume(
 	w *oamv1alpha2.ContainerizedWorkload, container string, file oamv1alpha2.ContainerConfigFile,
 ) (corev1.Volume, corev1.VolumeMount) {
@@ -183,7 +186,7 @@ func configMapOf(
 	return cm
 }
 
-// serviceOf returns a Service with all ports of the workload, or nil if there is none: the API server
+// serviceOf returns a Service with all ports of the workload, or nil without ports: the API server
 // refuses a Service without ports.
 func serviceOf(w *oamv1alpha2.ContainerizedWorkload) *corev1.Service {
 	s := &corev1.Service{
@@ -244,8 +247,8 @@ func value(n *int32) int32 {
 	return *n
 }
 
-// inherited merges labels or annotations, of which later ones win. The record of kubectl apply and the
-// authors of the workload are the workload's own.
+// inherited merges labels or annotations; later maps override earlier maps. inherited leaves out
+// LastAppliedConfigAnnotation and AuthorsAnnotation, which concern the ContainerizedWorkload alone.
 func inherited(all ...map[string]string) map[string]string {
 	sum := map[string]string{}
 	for _, m := range all {

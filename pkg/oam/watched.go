@@ -13,12 +13,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Watched finds the children of workloads of any kind in the stores of a [relation.Watcher], for controllers
-// of many traits and scopes: unlike [Children], Watched sends no request. Watched is safe for concurrent
-// use.
+// Watched finds the children of workloads of any kind in the stores of a [relation.Watcher], for
+// controllers of many traits and scopes: unlike [Children], Watched sends no request. Watched is
+// safe for concurrent use.
 type Watched struct {
 	Watcher *relation.Watcher
-	// Definition returns a WorkloadDefinition from a cache, or nil if there is none.
+	// Definition returns a WorkloadDefinition from a cache, or nil if the WorkloadDefinition does
+	// not exist.
 	Definition func(name string) *oamv1alpha2.WorkloadDefinition
 
 	users apply.Waiters // of definitions
@@ -28,20 +29,20 @@ var workloadDefinitionKind = oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindW
 
 // Unit is a workload with its children.
 type Unit struct {
-	// Kinds are the kinds of the workload and of its children. Until all of them are listed
+	// Kinds are the kinds of the workload and of its children. Until all Kinds are listed
 	// (relation.Watcher.Ready), Workload and Children are empty.
 	Kinds []schema.GroupKind
 	// Workload is nil if the workload does not exist.
 	Workload *relation.Object
-	// IsAlone says that the definition of the workload names no kinds of children, or that there is no
-	// definition. A trait then acts on the workload itself.
+	// IsAlone says that the WorkloadDefinition names no childResourceKinds, or does not exist. A
+	// trait then acts on the workload itself.
 	IsAlone bool
-	// Children are the objects of the kinds in childResourceKinds that the workload controls, that have the
-	// labels of the selector, and that are [Exposed].
+	// Children are the objects of the kinds in childResourceKinds that the workload controls, that
+	// have the labels of the selector, and that are [Exposed].
 	Children []relation.Object
 }
 
-// Members returns the workload, if it exists, and then its children.
+// Members returns the workload, if the workload exists, and then its children.
 func (u Unit) Members() []relation.Object {
 	if u.Workload == nil {
 		return nil
@@ -49,7 +50,7 @@ func (u Unit) Members() []relation.Object {
 	return append([]relation.Object{*u.Workload}, u.Children...)
 }
 
-// Targets returns the objects that a trait acts on: the children, or the workload if it is alone.
+// Targets returns the objects that a trait acts on: [Unit] Children or, with IsAlone, the workload.
 func (u Unit) Targets() []relation.Object {
 	if u.IsAlone {
 		return u.Members()
@@ -57,9 +58,9 @@ func (u Unit) Targets() []relation.Object {
 	return u.Children
 }
 
-// Units returns workloads with their children. Units has the kinds of all these objects watched for a user,
-// such as a trait or a scope, in place of the workloads of the last call. Without workloads, the user
-// needs none any more.
+// Units returns workloads with their children. Units makes [relation.Watcher] watch the kinds of
+// all these objects for a user, such as a trait or a scope, in place of the workloads of the
+// previous call. Without workloads, Units ends the watches of the user.
 func (w *Watched) Units(user object.ID, workloads ...object.ID) map[object.ID]Unit {
 	kinds := make([]schema.GroupKind, 0, len(workloads))
 	for _, id := range workloads {
@@ -90,8 +91,9 @@ func (w *Watched) Units(user object.ID, workloads ...object.ID) map[object.ID]Un
 	return all
 }
 
-// Users returns the users of a WorkloadDefinition: the objects that called [Watched.Units] last for a workload
-// that has the definition, or would have it if it existed. A change of the definition concerns them.
+// Users returns the users of a WorkloadDefinition: the objects whose last [Watched.Units] call was
+// for a workload with that WorkloadDefinition, even if the WorkloadDefinition does not exist. A
+// change of the WorkloadDefinition concerns its users.
 func (w *Watched) Users(definition string) []object.ID {
 	return w.users.WaitingFor(definitionID(definition))
 }
@@ -100,7 +102,8 @@ func definitionID(name string) object.ID {
 	return object.ID{Group: workloadDefinitionKind.Group, Kind: workloadDefinitionKind.Kind, Name: name}
 }
 
-// definitionOf returns the WorkloadDefinition that a workload has, if it exists ([DefinitionName]).
+// definitionOf returns the ID of a workload's WorkloadDefinition, which may not exist
+// ([DefinitionName]).
 func (w *Watched) definitionOf(workload relation.Object) object.ID {
 	mapping, _ := w.Watcher.Mapping(workload.ID.GroupKind().WithVersion("")) // Without a mapping no object is listed.
 	labels := &metav1.ObjectMeta{Labels: workload.Labels}

@@ -13,8 +13,8 @@ import (
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 )
 
-// Workload returns the workload that a trait or a scope in a namespace refers to. The error names a
-// field of the reference that is empty.
+// Workload returns the workload that a TypedReference in a trait or a scope of a namespace names.
+// The error names an empty field of the TypedReference.
 func Workload(
 	ctx context.Context, c client.Client, namespace string, ref oamv1alpha2.TypedReference,
 ) (*unstructured.Unstructured, error) {
@@ -32,8 +32,8 @@ func Workload(
 }
 
 // DefinitionName returns the name of the definition of an object: the value of a label, such as
-// [oamv1alpha2.LabelWorkloadType], or else the name of the CustomResourceDefinition, PLURAL.GROUP. The
-// source is seed 5, "helper library".
+// [oamv1alpha2.LabelWorkloadType], or else the name of the CustomResourceDefinition, PLURAL.GROUP.
+// The source is seed 5, "helper library".
 func DefinitionName(obj metav1.Object, label string, resource schema.GroupResource) string {
 	if name := obj.GetLabels()[label]; name != "" {
 		return name
@@ -41,7 +41,8 @@ func DefinitionName(obj metav1.Object, label string, resource schema.GroupResour
 	return resource.Resource + "." + resource.Group
 }
 
-// Definition returns the WorkloadDefinition of a workload, or nil if there is none.
+// Definition returns the WorkloadDefinition of a workload, or nil if the WorkloadDefinition does
+// not exist.
 func Definition(
 	ctx context.Context, c client.Client, workload *unstructured.Unstructured,
 ) (*oamv1alpha2.WorkloadDefinition, error) {
@@ -61,9 +62,10 @@ func Definition(
 	return definition, nil
 }
 
-// Children returns the objects that a workload is made of: of each kind in childResourceKinds of its
-// definition the objects that the workload controls, that have the labels of the selector, and that are
-// [Exposed]. A workload without a definition, or whose definition names no kinds, is returned itself.
+// Children returns the children of a workload: of each kind in childResourceKinds of its
+// WorkloadDefinition the objects that the workload controls, that have the labels of the selector,
+// and that are [Exposed]. If the WorkloadDefinition does not exist or names no kinds, Children
+// returns the workload itself.
 func Children(
 	ctx context.Context, c client.Client, namespace string, ref oamv1alpha2.TypedReference,
 ) ([]*unstructured.Unstructured, error) {
@@ -97,7 +99,7 @@ func Children(
 }
 
 // Exposed returns the children of one kind that traits may act on: the children with the label
-// core.oam.dev/expose=true, or all if none has the label (seed 5, "Extra labels").
+// core.oam.dev/expose=true, or all children if no child has the label (seed 5, "Extra labels").
 func Exposed[T any](children []T, labels func(T) map[string]string) []T {
 	var exposed []T
 	for _, child := range children {
@@ -111,8 +113,8 @@ func Exposed[T any](children []T, labels func(T) map[string]string) []T {
 	return exposed
 }
 
-// Application returns the ApplicationConfiguration that an object belongs to, or nil if no application
-// made the object.
+// Application returns the ApplicationConfiguration that controls an object, or nil if no
+// ApplicationConfiguration does.
 func Application(
 	ctx context.Context, c client.Client, obj client.Object,
 ) (*oamv1alpha2.ApplicationConfiguration, error) {

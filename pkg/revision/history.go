@@ -27,33 +27,35 @@ import (
 // Kind is the kind of revisions.
 var Kind = appsv1.SchemeGroupVersion.WithKind("ControllerRevision")
 
-// takenRetry is the pause until a name is tried again that a foreign ControllerRevision has.
+// takenRetry is the pause before Record tries a name again that a foreign ControllerRevision has.
 const takenRetry = time.Minute
 
-// byParent is the index of ControllerRevisions by the object that they record.
+// byParent is the index of ControllerRevisions by [History.ParentOf].
 const byParent = "parent"
 
-// History records the specs of the objects of a kind. Set the fields and call [History.Open] before any other
-// method. A History is safe for concurrent use if no two goroutines work on the same object.
+// History records the specs of the objects of a kind. Set the fields and call [History.Open] before
+// any other method. A History is safe for concurrent use if no two goroutines work on the same
+// object.
 type History struct {
-	// Store is the informer of the revisions.
+	// Store is the informer of the ControllerRevisions.
 	watch.Store
 
 	// Parent is the kind of the objects.
 	Parent schema.GroupVersionKind
-	// Label is the label of the revisions that has the name of the object as its value.
+	// Label is the label of the ControllerRevisions whose value is the name of the object.
 	Label string
-	// Limit is how many revisions of an object [History.Prune] keeps besides those that are used.
+	// Limit is how many revisions of an object [History.Prune] keeps besides those for which isUsed
+	// is true.
 	Limit int
 	// Client writes to the API server. Client MUST NOT read from a cache.
 	Client client.Client
-	// FieldOwner is the field manager of the revisions.
+	// FieldOwner is the field manager of the ControllerRevisions.
 	FieldOwner string
-	// Reason is the reason of outcomes that are not done.
+	// Reason is the reason of each [reconcile.Outcome] that is not done.
 	Reason string
 }
 
-// Open opens the informer of the revisions in a cache of its own, which the caller starts.
+// Open opens the informer of the ControllerRevisions in a new cache.Cache, which the caller starts.
 func (h *History) Open(
 	ctx context.Context, newCache func(cache.Options) (cache.Cache, error),
 ) (cache.Cache, error) {
@@ -84,8 +86,8 @@ func (h *History) indexParent(obj any) ([]string, error) {
 	return []string{h.ParentOf(r).String()}, nil
 }
 
-// ParentOf returns the object that a revision says it records. The revision belongs to the object only if
-// the object is its controller.
+// ParentOf returns the object that [History.Label] of a revision names. The revision belongs to the
+// object only if the object is its controller.
 func (h *History) ParentOf(revision client.Object) object.ID {
 	return object.ID{
 		Group: h.Parent.Group, Kind: h.Parent.Kind, Namespace: revision.GetNamespace(), Name: revision.GetLabels()[h.Label],
@@ -109,10 +111,10 @@ func (h *History) Of(parent client.Object) ([]*appsv1.ControllerRevision, error)
 	return all, nil
 }
 
-// Record returns the newest revision of an object, after it has created one if the newest does not have the
-// present spec. last is the number of the newest revision that the status of the object has on record:
-// the cache may be late. isPresent reports whether the data of a revision have the present spec, and content
-// is what a new revision has as its data.
+// Record returns the newest revision of an object. If the newest revision does not have the present
+// spec, Record creates a revision. The parameter last is the number of the newest revision in the
+// status of the object, because the cache may be late. isPresent reports whether the data of a
+// revision have the present spec, and content is the data of a new revision.
 func (h *History) Record(
 	ctx context.Context, parent client.Object, last int64, content any, isPresent func(data []byte) bool,
 ) (*appsv1.ControllerRevision, reconcile.Outcome) {
@@ -143,9 +145,9 @@ func (h *History) Record(
 	return revision, reconcile.Outcome{}
 }
 
-// newest returns the newest revision of an object, or nil if there is none. If the status of the object has a
-// later revision than the cache, newest reads this revision from the API server: after the start of the
-// operator, the cache of revisions may fill after the first pass over their parents.
+// newest returns the newest revision of an object, or nil. If the status of the object has a later
+// revision than the cache, newest reads the later revision from the API server: after a start of
+// the operator, the cache of ControllerRevisions may fill after the first pass over their parents.
 func (h *History) newest(
 	ctx context.Context, parent client.Object, last int64, cached []*appsv1.ControllerRevision,
 ) (*appsv1.ControllerRevision, error) {
@@ -172,13 +174,13 @@ func (h *History) isOwn(revision *appsv1.ControllerRevision, parent client.Objec
 	return metav1.IsControlledBy(revision, parent) && h.ParentOf(revision).Name == parent.GetName()
 }
 
-// nameOf returns the name of a revision of an object.
+// nameOf returns the name of a revision of an object, such as web-v2.
 func nameOf(parent client.Object, number int64) string {
 	return fmt.Sprintf("%s-v%d", parent.GetName(), number)
 }
 
-// taken waits until the name of a revision is free, or until the cache shows the revision, which an
-// earlier pass has created.
+// taken returns an Outcome that waits until the name of a revision is free or, if an earlier pass
+// has created the revision, until the cache has the revision.
 func (h *History) taken(
 	ctx context.Context, parent client.Object, name string, cached []*appsv1.ControllerRevision,
 ) reconcile.Outcome {
@@ -213,8 +215,8 @@ func (h *History) revisionOf(parent client.Object, number int64, content any) (*
 	return revision, nil
 }
 
-// Prune deletes the oldest revisions of an object beyond [History.Limit], but never the newest one, and no
-// revision that is used.
+// Prune deletes the oldest revisions of an object beyond [History.Limit], but never the newest
+// revision, and no revision for which isUsed is true.
 func (h *History) Prune(
 	ctx context.Context, parent client.Object, newest string, isUsed func(*appsv1.ControllerRevision) bool,
 ) reconcile.Outcome {

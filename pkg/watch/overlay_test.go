@@ -58,6 +58,7 @@ func TestOverlayLook(t *testing.T) {
 		sync.Mutex
 		version int
 	}
+	store.version = 1 // A resourceVersion is not 0.
 	shown := func() int {
 		store.Lock()
 		defer store.Unlock()
@@ -69,7 +70,7 @@ func TestOverlayLook(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	running.Go(func() {
-		for version := 1; version <= 2000; version++ {
+		for version := 2; version <= 2000; version++ {
 			o.Wrote(id, strconv.Itoa(version), version)
 			written.Lock()
 			written.version = version

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// file is a file of an archive.
+// file is a file of an archive: its name in the archive, and its path.
 type file struct {
 	name, path string
 	mode       int64
 }
 
-// archive writes files as a compressed tar archive. The archive depends only on the names, the contents
+// archive writes files as a .tar.gz archive. The archive depends only on the names, the contents
 // and the order of the files, and on the time.
 func archive(path string, modified time.Time, files []file) (err error) {
 	out, err := os.Create(path)
@@ -54,7 +54,7 @@ func archive(path string, modified time.Time, files []file) (err error) {
 	return nil
 }
 
-// sum returns the SHA-256 of a file.
+// sum returns the SHA-256 of a file in hexadecimal form.
 func sum(path string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -68,10 +68,10 @@ func sum(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// checksumsFile has the checksums of all other files, in the form of sha256sum.
+// checksumsFile has the checksums of all other files, in the form of `sha256sum`.
 const checksumsFile = "checksums.txt"
 
-// writeChecksums writes the checksums of the files of a directory.
+// writeChecksums writes checksums.txt for the files of a directory.
 func writeChecksums(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	pluginName = "kinship"
 )
 
-// Platforms are the platforms of the archives: linux as for the images, and darwin for the plugin.
+// Platforms are the platforms of the archives: linux as for the images, and darwin for the kubectl
+// plugin.
 var Platforms = []image.Platform{
 	{OS: "linux", Arch: "amd64"},
 	{OS: "linux", Arch: "arm64"},
@@ -29,7 +30,8 @@ var Platforms = []image.Platform{
 type Options struct {
 	image.Options
 
-	// Image is the repository of the images, and Digest the digest of their index.
+	// Image is the repository of the images, such as ghcr.io/kinship-dev/kinship, and Digest the
+	// digest of their index.
 	Image  string
 	Digest v1.Hash
 }
@@ -69,8 +71,8 @@ func Make(ctx context.Context, o Options, known []image.Program) error {
 	return writeChecksums(o.Directory)
 }
 
-// archivesOf packs the programs for all platforms. archivesOf compiles a program for platforms without an
-// image, such as darwin/arm64.
+// archivesOf packs the programs for all [Platforms]. For a platform without an image, such as
+// darwin/arm64, archivesOf calls image.Compile.
 func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed, error) {
 	have := map[image.Platform]image.Program{}
 	for _, p := range known {
@@ -104,8 +106,8 @@ func archivesOf(ctx context.Context, o Options, known []image.Program) ([]packed
 	return all, nil
 }
 
-// namespaceManifest is the operator's namespace. Helm creates the namespace with --create-namespace, but
-// install.yaml must contain the namespace.
+// namespaceManifest is the Namespace kinship-system. Helm creates the Namespace with
+// --create-namespace, but install.yaml must contain the Namespace.
 const namespaceManifest = `---
 apiVersion: v1
 kind: Namespace
@@ -115,8 +117,8 @@ metadata:
     pod-security.kubernetes.io/enforce: restricted
   name: ` + chart.Namespace + "\n"
 
-// chartOf packs the chart, and returns install.yaml: the rendered chart with its default values and the
-// digest of the image.
+// chartOf packs charts/kinship, and returns install.yaml: the rendered chart with values.yaml and
+// the digest of the image.
 func chartOf(ctx context.Context, o Options) (string, error) {
 	c, err := chart.Load(filepath.Join(o.Source, "charts", "kinship"))
 	if err != nil {

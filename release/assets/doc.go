@@ -1,3 +1,3 @@
-// Package assets makes the files of a release besides the images: archives of the program, the chart,
-// one manifest to install from, the manifest for krew, the notes and the checksums.
+// Package assets makes the files of a release besides the images: .tar.gz archives of the program,
+// the chart, install.yaml, the manifest for krew, the release notes and checksums.txt.
 package assets

@@ -42,14 +42,14 @@ type krewFile struct {
 	To   string `json:"to"`
 }
 
-// packed is an archive of the program.
+// packed is an archive of the program, made by archivesOf.
 type packed struct {
 	platform image.Platform
 	name     string
 	sha256   string
 }
 
-// krewManifest returns the manifest for krew.
+// krewManifest returns the krewPlugin in YAML.
 func krewManifest(repository, version string, archives []packed) ([]byte, error) {
 	p := krewPlugin{
 		APIVersion: "krew.googlecontainertools.github.com/v1alpha2", Kind: "Plugin",

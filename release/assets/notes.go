@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// notes returns the section of a version from the text of CHANGELOG.md. If the version has no section,
-// notes returns the section Unreleased.
+// notes returns the section of a version from the text of CHANGELOG.md. If CHANGELOG.md has no such
+// section, notes returns the section Unreleased.
 func notes(changelog, version string) (string, error) {
 	for _, heading := range []string{version, "Unreleased"} {
 		if section, ok := sectionOf(changelog, heading); ok {
@@ -16,8 +16,8 @@ func notes(changelog, version string) (string, error) {
 	return "", fmt.Errorf("the changelog has neither a section %s nor a section Unreleased", version)
 }
 
-// sectionOf returns the text of a section of the second level. A heading may have more words after the
-// first, such as a date.
+// sectionOf returns the text below a heading "## HEADING". The heading may have more words, such as
+// a date: "## v1.2.0 2026-01-31".
 func sectionOf(text, heading string) (string, bool) {
 	var section []string
 	inside := false

@@ -21,17 +21,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// Namespace is the only namespace that the chart can be installed in.
+// Namespace is the only namespace in which Helm can install the chart.
 const Namespace = "kinship-system"
 
-// MutatingPolicies is the API version by which Helm knows that the API server serves
+// MutatingPolicies is the API version by which Helm knows that the API server has the kind
 // MutatingAdmissionPolicy.
 const MutatingPolicies = "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
 
 // Chart is a loaded chart.
 type Chart struct{ loaded *chart.Chart }
 
-// Load reads a chart from a directory.
+// Load reads a [Chart] from a directory, such as charts/kinship.
 func Load(dir string) (*Chart, error) {
 	loaded, err := loader.LoadDir(dir)
 	if err != nil {
@@ -40,15 +40,15 @@ func Load(dir string) (*Chart, error) {
 	return &Chart{loaded}, nil
 }
 
-// Stamp sets the version of the chart and of the operator that the chart installs. A chart's version
-// is a semantic version without the letter v.
+// Stamp sets version and appVersion in Chart.yaml. The version of a chart is a semantic version
+// without the letter v: 1.2.0 for v1.2.0.
 func (c *Chart) Stamp(version string) {
 	c.loaded.Metadata.Version = strings.TrimPrefix(version, "v")
 	c.loaded.Metadata.AppVersion = version
 }
 
-// Pack writes the chart as an archive into a directory, and returns the name of the archive. All files
-// have the same time, so that the archive depends on the content alone.
+// Pack writes the [Chart] as an archive into a directory, and returns the name of the archive. All
+// files have the same ModTime, so that the archive depends on the content alone.
 func (c *Chart) Pack(dir string, modified time.Time) (string, error) {
 	c.loaded.ModTime, c.loaded.SchemaModTime = modified, modified
 	for _, files := range [][]*common.File{c.loaded.Raw, c.loaded.Templates, c.loaded.Files} {
@@ -71,8 +71,8 @@ type Cluster struct {
 	APIVersions []string
 }
 
-// Render returns the rendered files of the chart, by their names in the chart. Render checks the
-// values against the schema.
+// Render returns the rendered files of the [Chart], by their names in the chart. Render checks the
+// values against values.schema.json.
 func (c *Chart) Render(ctx context.Context, values map[string]any, cluster Cluster) (map[string]string, error) {
 	caps := common.DefaultCapabilities.Copy()
 	version, err := common.ParseKubeVersion("v1.36.0")
@@ -96,8 +96,8 @@ func (c *Chart) Render(ctx context.Context, values map[string]any, cluster Clust
 	return files, nil
 }
 
-// Text returns the manifests of the chart as one text. Definitions come first, because the API
-// server must know a kind before its objects.
+// Text returns the manifests of the [Chart] in one YAML text. CustomResourceDefinitions are first,
+// because the API server must know a kind before its objects.
 func (c *Chart) Text(ctx context.Context, values map[string]any, cluster Cluster) (string, error) {
 	files, err := c.Render(ctx, values, cluster)
 	if err != nil {
@@ -120,7 +120,8 @@ func (c *Chart) Text(ctx context.Context, values map[string]any, cluster Cluster
 	return b.String(), nil
 }
 
-// rank orders files: definitions, then other generated files such as accounts, then the rest.
+// rank sorts files: zz_generated.definitions, then other zz_generated files with ServiceAccounts
+// and rights, then the rest.
 func rank(name string) string {
 	switch {
 	case strings.Contains(name, "zz_generated.definitions"):
@@ -132,7 +133,7 @@ func rank(name string) string {
 	}
 }
 
-// Objects returns the objects that the chart installs.
+// Objects returns the objects that the [Chart] installs.
 func (c *Chart) Objects(
 	ctx context.Context, values map[string]any, cluster Cluster,
 ) ([]*unstructured.Unstructured, error) {

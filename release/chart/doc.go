@@ -1,3 +1,3 @@
-// Package chart renders charts/kinship with Helm's own library, checks values against the chart's
-// schema, and packs the chart of a release.
+// Package chart renders charts/kinship with the Helm library, checks values against
+// values.schema.json, and packs the chart of a release.
 package chart

@@ -24,16 +24,16 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// Platform is an operating system with an architecture.
+// Platform is an operating system (GOOS) with an architecture (GOARCH).
 type Platform struct{ OS, Arch string }
 
-// String returns OS/ARCH.
+// String returns OS/ARCH, such as linux/arm64.
 func (p Platform) String() string { return p.OS + "/" + p.Arch }
 
 // Platforms are the platforms of the images of a release.
 var Platforms = []Platform{{"linux", "amd64"}, {"linux", "arm64"}}
 
-// refName is the annotation with the tag of a manifest in a layout.
+// refName is the annotation with the tag of a manifest in an OCI layout.
 const refName = "org.opencontainers.image.ref.name"
 
 // Options of a build.
@@ -42,15 +42,16 @@ type Options struct {
 	Source, Package string
 	// Version of the release, which `kinship --version` prints.
 	Version string
-	// Revision is the commit. Time is the time of the commit.
+	// Revision is the git commit. Time is the time of the commit.
 	Revision string
 	Time     time.Time
 	// Repository is the URL of the sources.
 	Repository string
-	// Directory is where Build writes the layout and the programs, and Bills the bills of materials.
+	// Directory is the directory in which [Build] writes the OCI layout and the programs, and
+	// [Bills] the bills of materials.
 	Directory string
 	Platforms []Platform
-	// Environment is added to the environment of this process for the compiler, such as GOCACHE=DIR.
+	// Environment is added to os.Environ() for the compiler, such as GOCACHE=DIR.
 	Environment []string
 }
 
@@ -61,7 +62,7 @@ type Program struct {
 	SHA256   string
 }
 
-// Result names the images and the programs of a build.
+// Result names the images and the programs of a [Build].
 type Result struct {
 	// Digest of the image index.
 	Digest   v1.Hash
@@ -70,7 +71,7 @@ type Result struct {
 	Layout string
 }
 
-// Build compiles the program for all platforms and writes the layout.
+// Build compiles the program for all Options.Platforms and writes the OCI layout.
 func Build(ctx context.Context, o Options) (Result, error) {
 	result := Result{Layout: filepath.Join(o.Directory, "layout")}
 	if err := os.RemoveAll(result.Layout); err != nil {
@@ -105,8 +106,8 @@ func Build(ctx context.Context, o Options) (Result, error) {
 	return result, nil
 }
 
-// Compile compiles the program for a platform. The program needs no C library, and contains no path of
-// the machine that compiles.
+// Compile compiles the program for a [Platform]. With CGO_ENABLED=0 the program needs no C library,
+// and with -trimpath it contains no path of this machine.
 func Compile(ctx context.Context, o Options, p Platform) (Program, error) {
 	program := Program{Platform: p, Path: filepath.Join(o.Directory, "bin", p.OS+"_"+p.Arch, filepath.Base(o.Package))}
 	path, err := filepath.Abs(program.Path)
@@ -133,10 +134,10 @@ func Compile(ctx context.Context, o Options, p Platform) (Program, error) {
 	return program, nil
 }
 
-// user is the user and the group of the process in a container. Neither owns a file of the image.
+// user is the UID and the GID of the process in a container. Neither owns a file of the image.
 const user = "65532:65532"
 
-// assemble returns the image of one program.
+// assemble returns the v1.Image of a [Program].
 func assemble(o Options, program Program) (v1.Image, error) {
 	name := filepath.Base(program.Path)
 	files, err := layerOf(o, program.Path, name)

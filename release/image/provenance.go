@@ -42,14 +42,14 @@ type predicate struct {
 	} `json:"runDetails"`
 }
 
-// source is an input of a build, such as the commit of a git repository.
+// source is an input of a build, such as the git commit of a repository.
 type source struct {
 	URI    string            `json:"uri"`
 	Digest map[string]string `json:"digest"`
 }
 
-// Provenance returns a statement with the digests of the images and programs of a build, the commit of
-// their sources, and the version of Go.
+// Provenance returns a statement in JSON with the digests of the images and programs of a [Build],
+// the commit of their sources (Options.Revision), and the version of Go.
 func Provenance(o Options, result Result) ([]byte, error) {
 	s := statement{Type: "https://in-toto.io/Statement/v1", PredicateType: "https://slsa.dev/provenance/v1"}
 	s.Subject = []subject{{o.Repository, map[string]string{result.Digest.Algorithm: result.Digest.Hex}}}
@@ -73,7 +73,8 @@ func Provenance(o Options, result Result) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// Bills writes the bills of materials of all programs, and returns the names of the files.
+// Bills writes the bills of materials of all programs as .spdx.json and .cdx.json, and returns the
+// names of the files.
 func Bills(o Options, result Result) ([]string, error) {
 	var files []string
 	for _, p := range result.Programs {

@@ -1,5 +1,5 @@
-// Package sbom writes the bill of materials of a compiled Go program: the modules that the compiler has
-// recorded in the program, as SPDX and as CycloneDX.
+// Package sbom writes the bill of materials of a compiled Go program as SPDX and as CycloneDX: the
+// modules that the compiler has recorded in the program (debug/buildinfo).
 package sbom
 
 import (
@@ -20,11 +20,11 @@ import (
 type Bill struct {
 	// Name and Version of the program.
 	Name, Version string
-	// SHA256 of the program, which names the documents.
+	// SHA256 of the program, part of SPDX DocumentNamespace.
 	SHA256 string
-	// Time of the commit.
+	// Time of the git commit.
 	Time time.Time
-	// Go is the version of the compiler, whose library is a part of the program.
+	// Go is the version of the compiler, whose standard library is a part of the program.
 	Go string
 	// Modules are all modules besides the program's own.
 	Modules []Module
@@ -33,7 +33,7 @@ type Bill struct {
 // Module is a Go module.
 type Module struct{ Path, Version string }
 
-// purl returns the package URL of a module.
+// purl returns the package URL of a [Module]: pkg:golang/PATH@VERSION.
 func (m Module) purl() string {
 	return "pkg:golang/" + m.Path + "@" + strings.ReplaceAll(m.Version, "+", "%2B")
 }
@@ -58,10 +58,10 @@ func moduleOf(m *debug.Module) Module {
 	return Module{m.Path, m.Version}
 }
 
-// all returns the modules, with the library of the compiler.
+// all returns Bill.Modules and std, the standard library.
 func (b Bill) all() []Module { return append([]Module{{"std", b.Go}}, b.Modules...) }
 
-// CycloneDX returns the bill as CycloneDX in JSON.
+// CycloneDX returns the [Bill] as CycloneDX in JSON.
 func (b Bill) CycloneDX() ([]byte, error) {
 	root := Module{b.Name, b.Version}.purl()
 	bom := cyclonedx.NewBOM()
@@ -91,7 +91,7 @@ func (b Bill) CycloneDX() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// SPDX returns the bill as SPDX 2.3 in JSON.
+// SPDX returns the [Bill] as SPDX 2.3 in JSON.
 func (b Bill) SPDX() ([]byte, error) {
 	const unknown = "NOASSERTION"
 	doc := &v2_3.Document{

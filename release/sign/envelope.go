@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// StatementType is the payload type of in-toto statements, such as provenance.
+// StatementType is the payloadType of in-toto statements, such as provenance.json.
 const StatementType = "application/vnd.in-toto+json"
 
 // envelope is a DSSE envelope.
@@ -20,12 +20,12 @@ type envelopeSigning struct {
 	Sig []byte `json:"sig"`
 }
 
-// signed returns the bytes that a signature of an envelope signs: the payload with its type.
+// signed returns the bytes that a signature of an envelope signs: payloadType and payload.
 func (e envelope) signed() []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(e.PayloadType), e.PayloadType, len(e.Payload), e.Payload)
 }
 
-// Statement returns a statement as a signed envelope.
+// Statement returns a statement as a signed DSSE envelope.
 func Statement(key *ecdsa.PrivateKey, statement []byte) ([]byte, error) {
 	e := envelope{PayloadType: StatementType, Payload: statement}
 	made, err := signature(key, e.signed())
@@ -40,7 +40,7 @@ func Statement(key *ecdsa.PrivateKey, statement []byte) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// VerifyStatement returns the statement of an envelope that the key has signed.
+// VerifyStatement returns the statement of a DSSE envelope that the key has signed.
 func VerifyStatement(key *ecdsa.PublicKey, text []byte) ([]byte, error) {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil {

@@ -40,11 +40,11 @@ type payload struct {
 
 const payloadKind = "cosign container image signature"
 
-// tagOf returns the tag of the signature of an image.
+// tagOf returns the tag of the signature of an image: sha256-DIGEST.sig.
 func tagOf(digest v1.Hash) string { return digest.Algorithm + "-" + digest.Hex + ".sig" }
 
-// Image signs an image of a layout, as the image of a repository, and writes the signature into the
-// layout. The new signature replaces an older signature of the image.
+// Image signs an image of an OCI layout, as the image of a repository, and writes the signature
+// into the OCI layout. The new signature replaces an older signature of the image.
 func Image(key *ecdsa.PrivateKey, dir, repository string, digest v1.Hash) error {
 	var p payload
 	p.Critical.Identity.Reference, p.Critical.Image.Digest, p.Critical.Type = repository, digest.String(), payloadKind
@@ -77,8 +77,8 @@ func Image(key *ecdsa.PrivateKey, dir, repository string, digest v1.Hash) error 
 	return nil
 }
 
-// VerifyImage returns an error unless the layout contains all blobs of the image unchanged, and a
-// signature by the key for this digest and this repository.
+// VerifyImage returns an error unless the OCI layout contains all blobs of the image unchanged, and
+// a signature by the key for this digest and this repository.
 func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) error {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -90,8 +90,8 @@ func VerifyImage(key *ecdsa.PublicKey, dir, repository string, digest v1.Hash) e
 	return verifyBlobs(layout.Path(dir), digest, types.OCIImageIndex)
 }
 
-// verifyBlobs compares a blob with its digest. If the blob is an index or a manifest, verifyBlobs also
-// compares all blobs that the blob names.
+// verifyBlobs compares a blob with its digest. If the blob is an index or a manifest, verifyBlobs
+// also compares all blobs that the blob names.
 func verifyBlobs(dir layout.Path, digest v1.Hash, media types.MediaType) error {
 	text, err := dir.Bytes(digest)
 	if err != nil {
@@ -123,7 +123,7 @@ func verifyBlobs(dir layout.Path, digest v1.Hash, media types.MediaType) error {
 	return nil
 }
 
-// verifySignature looks for a signature by the key.
+// verifySignature looks for the manifest tagOf(digest), and calls verifyLayers.
 func verifySignature(key *ecdsa.PublicKey, index v1.ImageIndex, repository string, digest v1.Hash) error {
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -162,7 +162,8 @@ func verifyLayers(key *ecdsa.PublicKey, img v1.Image, repository string, digest 
 	return last
 }
 
-// verifyLayer checks one signature of a manifest: the layer is the payload, made is the signature.
+// verifyLayer checks one signature of a manifest: the layer is the payload, and `made` is the
+// signature.
 func verifyLayer(
 	key *ecdsa.PublicKey, img v1.Image, layer v1.Hash, made []byte, repository string, digest v1.Hash,
 ) error {

@@ -15,11 +15,11 @@ import (
 // errRefused is the cause of every refusal to accept a signature.
 var errRefused = errors.New("signature refused")
 
-// Refused reports whether an error says that a signature is wrong or missing.
+// Refused reports whether an error says that a signature is wrong or missing (errRefused).
 func Refused(err error) bool { return errors.Is(err, errRefused) }
 
-// LoadPrivate reads a private key: PKCS 8 in PEM, on an elliptic curve, as
-// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256` writes it.
+// LoadPrivate reads a private key: PKCS 8 in PEM, on an elliptic curve, as `openssl genpkey
+// -algorithm EC -pkeyopt ec_paramgen_curve:P-256` writes the key.
 func LoadPrivate(file string) (*ecdsa.PrivateKey, error) {
 	der, err := loadPEM(file, "PRIVATE KEY")
 	if err != nil {
@@ -36,7 +36,7 @@ func LoadPrivate(file string) (*ecdsa.PrivateKey, error) {
 	return private, nil
 }
 
-// LoadPublic reads a public key: PKIX in PEM, as `openssl pkey -pubout` writes it.
+// LoadPublic reads a public key: PKIX in PEM, as `openssl pkey -pubout` writes the key.
 func LoadPublic(file string) (*ecdsa.PublicKey, error) {
 	der, err := loadPEM(file, "PUBLIC KEY")
 	if err != nil {
@@ -65,7 +65,7 @@ func loadPEM(file, kind string) ([]byte, error) {
 	return block.Bytes, nil
 }
 
-// signature signs a payload.
+// signature returns the ECDSA signature of a payload.
 func signature(key *ecdsa.PrivateKey, payload []byte) ([]byte, error) {
 	sum := sha256.Sum256(payload)
 	made, err := key.Sign(rand.Reader, sum[:], crypto.SHA256)
@@ -75,7 +75,7 @@ func signature(key *ecdsa.PrivateKey, payload []byte) ([]byte, error) {
 	return made, nil
 }
 
-// check returns an error unless made is a signature of the payload by the key.
+// check returns an error unless `made` is a signature of the payload by the key.
 func check(key *ecdsa.PublicKey, payload, made []byte) error {
 	sum := sha256.Sum256(payload)
 	if !ecdsa.VerifyASN1(key, sum[:], made) {

@@ -272,7 +272,7 @@ func TestRoutesAtOnce(t *testing.T) {
 		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
 	}
 	w.apply(text...)
-	w.says("route/way3", "Waiting for the change of another Azure resource in /subscriptions/")
+	w.says("route/way3", "Waiting for the change of ")
 	p.Kill()
 	w.process()
 	w.ready(routes...)

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -63,13 +67,36 @@ func TestFewerPacks(t *testing.T) {
 			t.Errorf("delete %s: %v", object.GetKind(), err)
 		}
 	}
+	asksForSecrets(t)
 	if !strings.Contains(one.Log(), "Removed the guards of a pack that no operator runs") {
 		t.Error("the log does not say that guards were removed")
 	}
 	healthy(t)
 	stop(t, one)
+	examinedWithoutOperator(t, "usage", false)
 	keepsProtection(t)
 	uninstall(t)
+}
+
+// asksForSecrets writes an object as a user who may not use the Secret that the object names. Without the policy that
+// refuses this, the pack would send the content of the Secret to a cloud of the user as soon as the pack runs again.
+func asksForSecrets(t *testing.T) {
+	t.Helper()
+	const name = "kinship-openstack-secrets"
+	w := testenv.NewWorld(t, operator.Client(t))
+	w.Exists( // The API server would follow a removed policy with a delay.
+		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", name)},
+		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta("", name)})
+	poor := w.User("poor", right("create", schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}))
+	obj := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(network), obj); err != nil {
+		t.Fatal(err)
+	}
+	obj.SetNamespace(w.NS)
+	if err := poor.Create(t.Context(), obj, client.DryRunAll); !apierrors.IsForbidden(err) ||
+		!strings.Contains(err.Error(), "spec.cloudCredentialsRef.secretName") {
+		t.Errorf("an object that names a Secret of others was answered with %v, want a refusal", err)
+	}
 }
 
 // writeStatus writes a status as another operator of the same API would. Kinship's policies let only Kinship do that.
@@ -105,10 +132,33 @@ func keepsProtection(t *testing.T) {
 		t.Error("the log does not say why the guards of the pack usage stay")
 	}
 	stop(t, other)
+	examinedWithoutOperator(t, "iot", true)
 	again := operator.Start(t, packs("usage"))
 	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), usage)) })
 	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), precious)) })
 	stop(t, again)
+	examinedWithoutOperator(t, "usage", false)
+}
+
+// examinedWithoutOperator expects that doctor examines the pack of the last installation alone. Of other packs, doctor
+// reports nothing but guards that stay.
+func examinedWithoutOperator(t *testing.T, pack string, guarded bool) {
+	t.Helper()
+	report, err := app.Examine(t.Context(), unexamined(t), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{pack}, report.Packs); diff != "" {
+		t.Errorf("examined packs (-want +got):\n%s", diff)
+	}
+	found := besides(t, examine(t, unexamined(t), time.Now()))
+	stays := func(finding string) bool { return strings.HasPrefix(finding, "PackNotRun ") }
+	if slices.ContainsFunc(found, stays) != guarded {
+		t.Errorf("want guards that stay: %t, got %q", guarded, found)
+	}
+	if found = slices.DeleteFunc(found, stays); len(found) > 0 {
+		t.Errorf("findings without an operator: %q", found)
+	}
 }
 
 func packs(names ...string) func(*app.Options) { return func(o *app.Options) { o.Packs = names } }

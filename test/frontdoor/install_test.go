@@ -150,6 +150,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	o.Config = testenv.As(t, reader(t))
 	o.Install, o.WebhookHost, o.WebhookPort = true, "", testenv.FreePort(t)
 	o.Namespaces, o.HealthAddress = []string{"no-such-namespace"}, listener.Addr().String()
+	o.MetricsInsecure, o.MetricsAddress, o.MetricsCertDir = false, "127.0.0.1:0", "/no-such-directory"
 	err = app.Run(t.Context(), o)
 	if err == nil {
 		t.Fatal("it was installed")
@@ -158,7 +159,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		"nothing was installed", "--namespaces names no-such-namespace", "give --webhook-host",
 		"ClusterRole kinship-metrics-reader exist already", "--health-probe-bind-address", "address already in use",
 		"you may not create secrets", `cannot patch resource "customresourcedefinitions"`,
-		`cannot patch resource "validatingwebhookconfigurations"`,
+		`cannot patch resource "validatingwebhookconfigurations"`, "read the metrics' certificate: open /no-such-directory",
 	} {
 		if !strings.Contains(err.Error(), fault) {
 			t.Errorf("the error does not name %q", fault)
@@ -167,9 +168,11 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	if t.Failed() {
 		t.Log(err)
 	}
-	o.Enforcement, o.Iot.Identity = "x", "y"
+	o.Enforcement, o.Iot.Identity, o.Azure.Credential, o.TraceEndpoint = "x", "y", "z", "collector"
 	err = app.Install(t.Context(), o)
-	for _, want := range []string{`enforcement is "x"`, `identity is "y"`} {
+	for _, want := range []string{
+		`enforcement is "x"`, `identity is "y"`, `azure credential is "z"`, `--otlp-endpoint is "collector"`,
+	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

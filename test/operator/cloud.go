@@ -6,7 +6,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 )
 
-// Cloud starts an emulated OpenStack that runs until the end of the test.
+// Cloud starts an emulator.Server of OpenStack that runs until the end of the test.
 func Cloud(tb testing.TB, options emulator.Options) *emulator.Server {
 	tb.Helper()
 	cloud, err := emulator.Start(options)

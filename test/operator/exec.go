@@ -31,7 +31,7 @@ func init() {
 	//nolint:forbidigo // this is the main of a program, where contexts begin
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	go func() {
-		// The parent holds the other end of the pipe and never writes: the pipe closes when the
+		// The parent has the other end of os.Stdin and never writes: os.Stdin closes when the
 		// parent ends.
 		_, _ = os.Stdin.Read(make([]byte, 1))
 		os.Exit(1)
@@ -51,10 +51,10 @@ type Process struct {
 	ended  sync.Once
 }
 
-// Exec runs the operator as a process until the end of the test, and returns when the operator
-// is ready. Arguments are appended to the flags of `kinship operator` and override them;
-// without arguments the operator is one replica on a free port of 127.0.0.1. The process ends
-// with the test binary, even if the binary is killed. The log is printed if the test fails.
+// Exec runs the operator as a process until the end of the test, and returns when the operator is
+// ready. Exec appends args to the flags of `kinship operator`, and args override the flags; without
+// args the operator is one replica on a free port of 127.0.0.1. The process ends with the test
+// binary, even after a SIGKILL. If the test fails, Exec prints the log.
 func Exec(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	program, err := os.Executable()
@@ -64,8 +64,8 @@ func Exec(tb testing.TB, args ...string) *Process {
 	return ExecProgram(tb, program, append([]string{"--openstack-open-cidrs", "127.0.0.0/8"}, args...)...)
 }
 
-// ExecProgram is [Exec] with another executable, such as an earlier release of kinship. An
-// earlier release may outlive a test binary that is killed.
+// ExecProgram is [Exec] with another executable, such as an earlier release of kinship. An earlier
+// release may outlive a test binary after a SIGKILL.
 func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	tb.Helper()
 	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
@@ -78,8 +78,8 @@ func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	return p
 }
 
-// ExecArgs is [Exec] with exactly these arguments of `kinship`, such as those of a Deployment. Only
-// the address of the health checks is changed.
+// ExecArgs is [Exec] with exactly these arguments of `kinship`, such as those of a Deployment, and
+// --health-probe-bind-address.
 func ExecArgs(tb testing.TB, args ...string) *Process {
 	tb.Helper()
 	program, err := os.Executable()
@@ -91,7 +91,7 @@ func ExecArgs(tb testing.TB, args ...string) *Process {
 	return p
 }
 
-// start starts the command, and returns when the operator is ready.
+// start starts the exec.Cmd, and returns when the operator is ready.
 func (p *Process) start(tb testing.TB, cmd *exec.Cmd) {
 	tb.Helper()
 	p.cmd = cmd
@@ -116,13 +116,13 @@ func (p *Process) start(tb testing.TB, cmd *exec.Cmd) {
 	testenv.EventuallyWithin(tb, readyTimeout, p.ready)
 }
 
-// environment is the environment of this process without GOGC, which `make test` sets for the
-// control plane. With GOGC the operator would not set a limit of its own, and take more memory.
+// environment returns os.Environ() without GOGC, which `make test` sets for the control plane. With
+// GOGC, the operator would set no memory limit of its own, and use more memory.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "GOGC=") })
 }
 
-// ready reports why the operator is not ready.
+// ready returns an error unless /readyz answers 200.
 func (p *Process) ready() error {
 	response, err := http.Get("http://" + p.health + "/readyz")
 	if err != nil {
@@ -138,7 +138,7 @@ func (p *Process) ready() error {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Kill ends the operator at once, as SIGKILL does: nothing is tidied up.
+// Kill ends the operator at once by SIGKILL: the operator cleans up nothing.
 func (p *Process) Kill() {
 	p.ended.Do(func() {
 		_ = p.cmd.Process.Kill() // Fails only if the process has already ended.
@@ -169,7 +169,7 @@ func (p *Process) Stop() error {
 // Log returns the log of the operator so far.
 func (p *Process) Log() string { return p.log.String() }
 
-// FreeAddress returns an address of this machine with a free TCP port.
+// FreeAddress returns an address with a free TCP port of 127.0.0.1.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
 	port, err := freeport.Find("127.0.0.1")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// shown is the number of bytes that a failed test prints of the end of the log.
+// shown is the number of bytes that tail.show prints of the end of the log.
 const shown = 64 << 10
 
 // tail is an io.Writer that stores a log.

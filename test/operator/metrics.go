@@ -9,13 +9,13 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// process is the registry in which controller-runtime registers its metrics when the process
-// starts.
+// process is ctrlmetrics.Registry at the start of the process, in which controller-runtime
+// registers its metrics.
 var process = ctrlmetrics.Registry
 
-// Metrics returns the values of one metric family of the operator in this process, by the
-// values of labels; for a histogram, the number of its samples. Zeros are omitted. The metrics
-// of controller-runtime continue from one operator to the next.
+// Metrics returns the values of a metric family of the operator in this process, by the values of
+// labels; for a histogram, the number of its samples. Metrics leaves out zeros. The metrics of
+// controller-runtime continue from one operator to the next.
 func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 {
 	tb.Helper()
 	values := map[string]float64{}
@@ -29,7 +29,7 @@ func Metrics(tb testing.TB, family string, labels ...string) map[string]float64 
 	return values
 }
 
-// Families returns every metric family of the operator in this process.
+// Families returns every dto.MetricFamily of the operator in this process.
 func Families(tb testing.TB) []*dto.MetricFamily {
 	tb.Helper()
 	registries := prometheus.Gatherers{process}

@@ -19,15 +19,16 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// Proxy is a proxy between the operator and the API server. Requests of the operator's accounts pass
-// through a function; requests for the tokens of these accounts do not.
+// Proxy is an HTTP proxy between the operator and the API server. Requests of the operator's
+// ServiceAccounts pass through the function of [Proxy.Set]; the requests for tokens of these
+// ServiceAccounts do not.
 type Proxy struct {
 	url      string
 	Requests atomic.Int64 // with the operator's accounts
 	meddle   atomic.Pointer[func(http.ResponseWriter, *http.Request, http.Handler) bool]
 }
 
-// NewProxy starts a proxy that ends with the test.
+// NewProxy starts a [Proxy] that ends with the test.
 func NewProxy(t *testing.T) *Proxy {
 	t.Helper()
 	config := testenv.Config(t)
@@ -35,7 +36,8 @@ func NewProxy(t *testing.T) *Proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// With the administrator's certificate, every request would be the administrator's.
+	// AnonymousClientConfig leaves out the administrator's certificate: with the certificate, every
+	// request would be the administrator's.
 	admin := forward(t, target, config)
 	account := forward(t, target, rest.AnonymousClientConfig(config))
 	p := &Proxy{}
@@ -76,10 +78,11 @@ func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
 	}
 }
 
-// Through has an operator reach the API server through the proxy.
+// Through makes an operator reach the API server through the [Proxy].
 func (p *Proxy) Through(o *app.Options) { o.Config = &rest.Config{Host: p.url, QPS: -1} }
 
-// Kubeconfig has a process reach the API server through the proxy.
+// Kubeconfig returns a kubeconfig file with which a process reaches the API server through the
+// [Proxy].
 func (p *Proxy) Kubeconfig(t *testing.T) string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
@@ -93,8 +96,8 @@ func (p *Proxy) Kubeconfig(t *testing.T) string {
 	return file
 }
 
-// Set has a function see each request first. The function may answer a request itself, and then returns
-// true. It may also delay a request.
+// Set sets a function that gets each request first. The function may delay a request, or answer the
+// request itself and return true.
 func (p *Proxy) Set(meddle func(http.ResponseWriter, *http.Request, http.Handler) bool) {
 	p.meddle.Store(&meddle)
 }

@@ -9,8 +9,8 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
-// registry is a registry of metrics that remembers what is registered: a metric with labels has no values, and
-// so is in no scrape, before it is used.
+// registry is a prometheus.Registry that records each prometheus.Desc: a metric with labels has no
+// value before its first use, so no scrape contains the metric.
 type registry struct {
 	*prometheus.Registry
 
@@ -33,11 +33,11 @@ func (r *registry) Register(c prometheus.Collector) error {
 	return r.Registry.Register(c)
 }
 
-// described is a prometheus.Desc as text.
+// described parses the text of a prometheus.Desc.
 var described = regexp.MustCompile(`fqName: "([^"]+)".*constLabels: \{([^}]*)\}, variableLabels: \{([^}]*)\}`)
 
-// Described returns the labels of the metrics that the operator in this process has registered, by the names
-// of the metrics.
+// Described returns the labels of the metrics that the operator in this process has registered, by
+// the names of the metrics.
 func Described() map[string][]string {
 	own, ok := ctrlmetrics.Registry.(*registry)
 	if !ok {

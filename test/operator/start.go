@@ -18,14 +18,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
-// readyTimeout is for slow machines: an operator is ready after about a second.
+// readyTimeout is for slow machines: an operator is usually ready after 1 second.
 const readyTimeout = time.Minute
 
 // packs are the packs that every operator of this test binary runs; all packs if empty.
 var packs []string
 
-// Packs limits the operators of this test binary to some packs, to save time. Call Packs before
-// the first test.
+// Packs limits the operators of this test binary to some packs, to save time. Call Packs before the
+// first test.
 func Packs(names ...string) { packs = names }
 
 // Operator is an operator that runs inside the test binary.
@@ -36,10 +36,9 @@ type Operator struct {
 	log     tail
 }
 
-// Start installs and runs the operator in this process until the end of the test, and returns
-// when the operator is ready. The options are by default those of one replica outside of the
-// cluster, on a free port of 127.0.0.1; changes edit them. The log is printed if the test
-// fails.
+// Start installs and runs the operator in this process until the end of the test, and returns when
+// the operator is ready. The default app.Options are for one replica outside of the cluster, on a
+// free port of 127.0.0.1; changes edit the app.Options. If the test fails, Start prints the log.
 func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	tb.Helper()
 	o := &Operator{stopped: make(chan struct{})}
@@ -48,7 +47,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Config:  testenv.Config(tb),
 		Packs:   packs,
 		Install: true,
-		// The CustomResourceDefinitions that testenv installed have another owner.
+		// The CRDs that testenv installed lack the label app.kubernetes.io/part-of.
 		Adopt:          true,
 		WebhookHost:    "127.0.0.1",
 		MetricsAddress: "0",
@@ -61,8 +60,8 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		change(&options)
 	}
 	ownMetrics()
-	// The context of the test ends before its cleanups, and the cleanups delete locked objects:
-	// the operator runs on after the context.
+	// tb.Context() ends before the cleanups, and the cleanups delete locked objects: WithoutCancel
+	// lets the operator run until Operator.Stop.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(tb.Context()))
 	o.cancel = cancel
 	go func() {
@@ -85,8 +84,8 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	return o
 }
 
-// Stop ends the operator, waits until the operator has ended, and returns its error. A second
-// call returns the same error.
+// Stop ends the operator, waits until the operator has ended, and returns its error. A second Stop
+// returns the same error.
 func (o *Operator) Stop() error {
 	o.cancel()
 	<-o.stopped
@@ -99,11 +98,11 @@ func (o *Operator) Stop() error {
 // Log returns the log of the operator so far.
 func (o *Operator) Log() string { return o.log.String() }
 
-// ownMetrics gives the next operator a new registry: outside of tests, a process has one
-// operator and one registry.
+// ownMetrics sets ctrlmetrics.Registry to a new registry for the next operator: outside of tests, a
+// process has one operator and one registry.
 func ownMetrics() { ctrlmetrics.Registry = &registry{Registry: prometheus.NewRegistry()} }
 
-// Client returns a client with every permission and the kinds of all packs in its scheme.
+// Client returns a client.WithWatch with every right and the kinds of all packs in its scheme.
 func Client(tb testing.TB) client.WithWatch {
 	tb.Helper()
 	scheme, err := app.NewScheme(app.Options{})
@@ -113,7 +112,7 @@ func Client(tb testing.TB) client.WithWatch {
 	return testenv.Client(tb, scheme)
 }
 
-// Protected are the manifests of a ConfigMap, and of a Usage that protects the ConfigMap.
+// Protected has the manifests of a ConfigMap, and of a Usage that protects the ConfigMap.
 const Protected = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: precious}}
 ---

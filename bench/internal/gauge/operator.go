@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Operator is kinship in a process of its own, so that its CPU time and memory can be measured.
+// Operator is bin/kinship in a process of its own, so that [ReadProcess] can read its CPU time and
+// memory.
 type Operator struct {
 	PID int
 	log string
@@ -20,11 +21,12 @@ type Operator struct {
 	ended chan struct{}
 }
 
-// operatorGrace is how long the process may take to end before it is killed.
+// operatorGrace is how long the process may take to end after SIGTERM; then exec.Cmd kills the
+// process.
 const operatorGrace = 10 * time.Second
 
-// StartOperator starts a program with a kubeconfig and further arguments, and writes its log to
-// a file. If the process ends before [Operator.Stop], cancel is called with the reason.
+// StartOperator starts a program with --kubeconfig and further arguments, and writes its log to a
+// file. If the process ends before [Operator.Stop], StartOperator calls cancel with the reason.
 func StartOperator(
 	ctx context.Context, program, kubeconfig, logFile string, cancel context.CancelCauseFunc, args ...string,
 ) (_ *Operator, err error) {
@@ -34,7 +36,8 @@ func StartOperator(
 	}
 	defer func() { err = errors.Join(err, log.Close()) }() // The process has a file descriptor of its own.
 
-	// The process must outlive an interrupt: the operator has to release the created objects.
+	// WithoutCancel lets the process outlive a SIGINT to this program: the operator must release
+	// the created objects.
 	ctx, end := context.WithCancel(context.WithoutCancel(ctx))
 	args = append([]string{
 		"operator", "--kubeconfig", kubeconfig, "--install", "--webhook-host", "127.0.0.1",
@@ -67,7 +70,7 @@ func (o *Operator) Stop() {
 	<-o.ended
 }
 
-// quotedLines is the number of log lines in an error.
+// quotedLines is the number of log lines in the error of [StartOperator].
 const quotedLines = 20
 
 func (o *Operator) logTail() string {

@@ -4,5 +4,5 @@ package gauge
 
 import "syscall"
 
-// endWithUs works on Linux only; on other systems a child outlives a kill of this program.
+// endWithUs has an effect on Linux only: on other systems a child outlives a kill of this program.
 func endWithUs() *syscall.SysProcAttr { return nil }

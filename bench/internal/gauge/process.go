@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// clockTick is the unit of times in /proc: USER_HZ, which is 100 on every Linux that Go
-// supports.
+// clockTick is the unit of times in /proc: USER_HZ, which is 100 on every Linux that Go supports.
 const clockTick = 10 * time.Millisecond
 
-// Process is the resource usage of one process since its start.
+// Process is the resource usage of a process since its start.
 type Process struct {
 	CPU time.Duration
-	// RSS is the present memory, Peak the largest memory so far, in bytes.
+	// RSS is the current memory in bytes (VmRSS), Peak the largest memory so far (VmHWM).
 	RSS, Peak int64
 }
 
-// ReadProcess reads a [Process] from a proc file system.
+// ReadProcess reads a [Process] from a proc file system, such as /proc.
 func ReadProcess(proc string, pid int) (Process, error) {
 	dir := filepath.Join(proc, strconv.Itoa(pid))
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
@@ -46,14 +45,15 @@ func ReadProcess(proc string, pid int) (Process, error) {
 	return p, nil
 }
 
-// Positions of utime and stime, counted from the field state, which follows the process name.
+// utimeField and stimeField are positions in /proc/PID/stat, counted from the field state, which
+// follows the process name.
 const (
 	utimeField = 11
 	stimeField = 12
 )
 
-// parseCPU reads utime and stime from a stat file. The process name in the file may contain
-// blanks and brackets, so parseCPU counts from the last bracket.
+// parseCPU reads utime and stime from /proc/PID/stat. The process name may contain blanks and
+// brackets, so parseCPU counts fields from the last ")".
 func parseCPU(stat string) (time.Duration, error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -74,7 +74,7 @@ func parseCPU(stat string) (time.Duration, error) {
 	return time.Duration(ticks) * clockTick, nil
 }
 
-// parseMemory reads a line such as "VmRSS:     1234 kB" of a status file, and returns bytes.
+// parseMemory reads a line such as "VmRSS:     1234 kB" of /proc/PID/status, and returns bytes.
 func parseMemory(status, name string) (int64, error) {
 	for line := range strings.Lines(status) {
 		rest, ok := strings.CutPrefix(line, name+":")

@@ -19,7 +19,7 @@ const requestMetric = "apiserver_request_total"
 // Request has the labels of apiserver_request_total that distinguish requests.
 type Request struct{ Verb, Group, Resource, Subresource string }
 
-// String returns the request as text: "PATCH usages.protection.crossplane.io/status".
+// String returns the [Request] as text: "PATCH usages.protection.crossplane.io/status".
 func (k Request) String() string {
 	text := k.Verb + " " + k.Resource
 	if k.Group != "" {
@@ -31,7 +31,7 @@ func (k Request) String() string {
 	return text
 }
 
-// Class returns the cost class of a request: a write goes to etcd, a read need not, and a
+// Class returns the [Class] of a [Request]: a write always reaches etcd, a read may not, and a
 // review (a POST) only checks rights.
 func (k Request) Class() Class {
 	switch {
@@ -47,17 +47,17 @@ func (k Request) Class() Class {
 // Class is a cost class of requests.
 type Class string
 
-// The classes of requests.
+// Reads, Writes and Reviews are the values of [Class].
 const (
 	Reads   Class = "reads"
 	Writes  Class = "writes"
 	Reviews Class = "reviews"
 )
 
-// Counts are numbers of requests.
+// Counts has a number of requests for each [Request].
 type Counts map[Request]int
 
-// Minus subtracts other. The result leaves out requests with equal counts.
+// Minus subtracts other. The result has no [Request] with equal counts.
 func (c Counts) Minus(other Counts) Counts {
 	result := Counts{}
 	for key := range merged(c, other) {
@@ -88,7 +88,7 @@ func (c Counts) Total() int {
 	return sum
 }
 
-// Of returns the number of requests of a class.
+// Of returns the number of requests of a [Class].
 func (c Counts) Of(wanted Class) int {
 	sum := 0
 	for key, n := range c {
@@ -99,13 +99,13 @@ func (c Counts) Of(wanted Class) int {
 	return sum
 }
 
-// IsCounted reports whether a request has a resource and ends. The API server counts a watch
-// when the watch ends, and health checks and metrics have no resource.
+// IsCounted reports whether a [Request] has a resource and ends. The API server counts a WATCH only
+// at its end, and /healthz and /metrics have no resource.
 func (k Request) IsCounted() bool {
 	return k.Resource != "" && k.Verb != "WATCH" && k.Verb != "CONNECT"
 }
 
-// ReadCounts reads the request counters of an API server.
+// ReadCounts reads apiserver_request_total from an API server.
 func ReadCounts(ctx context.Context, server rest.Interface) (Counts, error) {
 	metrics, err := server.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
@@ -114,10 +114,10 @@ func ReadCounts(ctx context.Context, server rest.Interface) (Counts, error) {
 	return parseCounts(metrics)
 }
 
-// parseCounts reads apiserver_request_total from the API server's metrics.
+// parseCounts parses apiserver_request_total in the API server's /metrics.
 func parseCounts(metrics []byte) (Counts, error) {
-	// All other metrics are a hundred times as many lines: parsing them would cost more than
-	// most measured operations.
+	// The lines of all other metrics are 100 times as many: TextToMetricFamilies of all would cost
+	// more than most measured operations.
 	var relevant bytes.Buffer
 	lines := bufio.NewScanner(bytes.NewReader(metrics))
 	lines.Buffer(nil, 1<<20)
@@ -161,8 +161,8 @@ func keyOf(metric *dto.Metric) Request {
 	return key
 }
 
-// value returns the value of a counter. Without a TYPE line, the parser returns a counter as
-// untyped.
+// value returns the value of a counter. Without a TYPE line, expfmt.TextParser returns a counter as
+// Untyped.
 func value(metric *dto.Metric) float64 {
 	if metric.GetUntyped() != nil {
 		return metric.GetUntyped().GetValue()

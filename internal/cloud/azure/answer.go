@@ -12,27 +12,30 @@ import (
 
 // Answer is what ARM says about a resource.
 type Answer struct {
-	// Body is the resource as ARM returns it, or nil if the answer has none. Integers are int64,
-	// other numbers float64.
+	// Body is the resource as ARM returns it, or nil for an answer without a resource. Integers are
+	// int64, other numbers float64.
 	Body map[string]any
-	// ETag is the one of Body; empty if the type has none.
+	// ETag is the ETag of Body; empty if the type has none.
 	ETag string
 	// Created says that the Put created the resource.
 	Created bool
-	// Operation carries the request out after the answer; nil says that the request is carried out.
+	// Operation is the operation that carries out the request after the answer; nil says that ARM
+	// has carried out the request.
 	Operation *Operation
-	// After is when to Poll the Operation, from the header Retry-After; zero if ARM names no time.
+	// After is the pause until the next Poll of the Operation, from the header Retry-After; zero
+	// without Retry-After.
 	After time.Duration
 }
 
-// longestPause bounds Retry-After: a poll each hour costs nothing, and the header may be wrong.
+// longestPause bounds Retry-After: a Poll each hour costs little, and the header may be wrong.
 const longestPause = time.Hour
 
-// begun returns what follows from the answer to a PUT or DELETE. owns reports whether an address is the
-// client's own.
+// begun returns the [Answer] to a PUT or DELETE. The parameter owns reports whether an address is
+// the client's own.
 //
-// The state in the body of a PUT decides before any header: the update of a route table is answered with an
-// operation although the table is Succeeded. The body of a DELETE may have the state before the request.
+// The provisioningState in the body of a PUT overrides every header: ARM answers the update of a
+// route table with an operation although the table is Succeeded. The body of a DELETE may have the
+// provisioningState before the request.
 func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	answer := Answer{
 		Body: m.body, ETag: m.etag(), Created: m.status == http.StatusCreated, After: retryAfter(m.header),
@@ -52,8 +55,9 @@ func (m message) begun(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	return answer, nil
 }
 
-// style returns how the operation of an answer is polled, and at which address. An address of another
-// host is not used, since the credentials would be sent there: the resource is polled instead.
+// style returns the [Style] of the operation of an answer, and the address to poll. style ignores
+// an address of another host, since the client would send the credentials there: the client polls
+// the resource instead.
 func (m message) style(owns func(*url.URL) bool) (Style, string) {
 	state := ProvisioningState(m.body)
 	goesOn := m.status == http.StatusAccepted || (state != "" && !isTerminal(state))
@@ -80,7 +84,7 @@ func (m message) style(owns func(*url.URL) bool) (Style, string) {
 	return "", ""
 }
 
-// polled returns what follows from the answer to a poll.
+// polled returns the [Answer] to a Poll.
 func (m message) polled(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	switch op.Style {
 	case AsyncOperation:
@@ -110,8 +114,8 @@ func (m message) polledAsync(op Operation) (Answer, error) {
 	return Answer{Operation: &op, After: retryAfter(m.header)}, nil
 }
 
-// polledLocation reads the answer of a result's address: 202 until the operation has ended. The next
-// poll is sent to the header Location, which may change.
+// polledLocation reads the answer of the address in Location: 202 until the operation has ended.
+// The next Poll uses the address in the header Location, which may change.
 func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer, error) {
 	if m.status != http.StatusAccepted {
 		if state := ProvisioningState(m.body); IsFailed(state) && op.Method != http.MethodDelete {
@@ -127,7 +131,7 @@ func (m message) polledLocation(op Operation, owns func(*url.URL) bool) (Answer,
 	return Answer{Operation: &op, After: retryAfter(m.header)}, nil
 }
 
-// polledResource reads the state of the resource itself.
+// polledResource reads the provisioningState of the resource itself.
 func (m message) polledResource(op Operation) (Answer, error) {
 	state := ProvisioningState(m.body)
 	switch {
@@ -144,7 +148,7 @@ func (m message) polledResource(op Operation) (Answer, error) {
 	return Answer{Body: m.body, ETag: m.etag()}, nil
 }
 
-// failed is the error of an operation that failed.
+// failed returns the [Error] of an operation that failed.
 func (m message) failed(op Operation, state string) error {
 	e := m.refusal()
 	e.Ended, e.Method = true, op.Method
@@ -157,7 +161,8 @@ func (m message) failed(op Operation, state string) error {
 	return e
 }
 
-// ProvisioningState returns the state in the body of a resource, such as Succeeded, or "" if the body has none.
+// ProvisioningState returns properties.provisioningState in the body of a resource, such as
+// Succeeded, or "".
 func ProvisioningState(body map[string]any) string {
 	properties, _ := lookUp(body, "properties").(map[string]any)
 	state, _ := lookUp(properties, "provisioningState").(string)
@@ -166,12 +171,13 @@ func ProvisioningState(body map[string]any) string {
 
 func isTerminal(state string) bool { return strings.EqualFold(state, "Succeeded") || IsFailed(state) }
 
-// IsFailed reports whether a state says that a change failed. Some services write Cancelled.
+// IsFailed reports whether a provisioningState says that a change failed. Some services write
+// Cancelled.
 func IsFailed(state string) bool {
 	return slices.ContainsFunc([]string{"Failed", "Canceled", "Cancelled"}, func(end string) bool {
 		return strings.EqualFold(state, end)
 	})
 }
 
-// retryAfter returns the pause that an answer asks for, or 0.
+// retryAfter returns the pause in the header Retry-After, or 0.
 func retryAfter(header http.Header) time.Duration { return pause.After(header, longestPause) }

@@ -15,47 +15,50 @@ type Class int
 
 const (
 	// RetrySoon errors pass by themselves within seconds or minutes: no answer, 429, 5xx, another
-	// operation on the same resource. An unknown error without an answer is one.
+	// operation on the same resource. An unknown error without an answer is RetrySoon.
 	RetrySoon Class = iota
-	// RetrySlowly errors pass when a person acts outside of the object: rights, quotas, policies, locks.
-	// Unknown refusals are such: an operator that gives up leaves an object stuck.
+	// RetrySlowly errors pass after an action outside of the object, by an administrator: rights,
+	// quotas, policies, locks. An unknown refusal is RetrySlowly: an operator that stops to retry
+	// leaves an object stuck.
 	RetrySlowly
-	// AwaitReference errors pass when something that the request names exists or is provisioned: the
-	// owner, the resource group or a referenced resource.
+	// AwaitReference errors pass when a resource that the request names exists or is provisioned:
+	// the owner, the resource group or a referenced resource.
 	AwaitReference
-	// Final errors pass only with another request. A DELETE has none.
+	// Final errors pass only with another request. A DELETE has no Final errors.
 	Final
 	// Missing says that the resource, or the polled operation, does not exist.
 	Missing
-	// InUse says that a DELETE was refused for what uses the resource or is in it.
+	// InUse says that ARM refused a DELETE because another resource uses the resource or is in it.
 	InUse
 )
 
-// String returns the name of the class for logs and metrics.
+// String returns the name of the [Class] for logs and metrics.
 func (c Class) String() string {
 	return [...]string{"retry-soon", "retry-slowly", "await-reference", "final", "missing", "in-use"}[c]
 }
 
-// Failure is an error of a Client, understood.
+// Failure is the result of [Classify].
 type Failure struct {
 	Class Class
 	// Status is the HTTP status, or 0 without an answer.
 	Status int
-	// Code is ARM's name of the error, or that of the detail that decided the Class.
+	// Code is ARM's code of the error, or the code of the detail that decided the [Class].
 	Code string
 	// Message is a text for a condition, at most 1024 characters.
 	Message string
-	// After is the pause that ARM asks for; zero if it names none.
+	// After is the pause in Retry-After; zero without Retry-After.
 	After time.Duration
-	// Late says that the client or a proxy did not wait for the answer: the request may have been carried out.
+	// Late says that the client or a proxy did not wait for the answer: ARM may have carried out
+	// the request.
 	Late bool
 	// Outage says that ARM itself fails: no answer in time, 5xx, or 429 for all calls of a caller.
 	Outage bool
-	// Ended says that an operation failed. Without Ended, the error of a Poll is that of the poll alone.
+	// Ended says that an operation failed. Without Ended, the error of a Poll is an error of the
+	// Poll alone.
 	Ended bool
 }
 
-// Classify returns the meaning of an error of a Client. The error must not be nil.
+// Classify returns the meaning of an error of a [Client]. The error MUST NOT be nil.
 func Classify(err error) Failure {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -69,8 +72,8 @@ func Classify(err error) Failure {
 	}
 }
 
-// throttled reports whether ARM refuses all calls of the caller for a while. Other answers with 429 are
-// about one resource.
+// throttled reports whether ARM refuses all calls of the caller for a while. A 429 with the code
+// RetryableError is about one resource.
 func throttled(e *Error) bool {
 	return e.Status == http.StatusTooManyRequests && e.Code != "RetryableError"
 }
@@ -94,8 +97,9 @@ func withoutAnswer(err error) Failure {
 	return f
 }
 
-// classify returns the class of a refusal, and the code that decided. A detail decides before its
-// error: RetryableError with the detail ReferencedResourceNotProvisioned waits for a reference.
+// classify returns the [Class] of a refusal, and the code that decided. The code of a detail
+// overrides Error.Code: RetryableError with the detail ReferencedResourceNotProvisioned waits for a
+// reference.
 func (e *Error) classify() (Class, string) {
 	for _, code := range e.Details {
 		if class, ok := codes[code]; ok {
@@ -105,8 +109,8 @@ func (e *Error) classify() (Class, string) {
 	return forMethod(e.Method, e.classifyCode()), e.Code
 }
 
-// forMethod restricts a class to the classes of a method. A DELETE has no content to correct and no
-// reference to wait for, and a PUT is never refused as InUse.
+// forMethod restricts a [Class] to the classes of a method. A DELETE has no content to correct and
+// no reference to wait for, so a DELETE is never Final or AwaitReference. A PUT is never InUse.
 func forMethod(method string, class Class) Class {
 	switch {
 	case method == http.MethodDelete && class == Final, method != http.MethodDelete && class == InUse:
@@ -117,7 +121,7 @@ func forMethod(method string, class Class) Class {
 	return class
 }
 
-// classifyCode classifies by the code, then by the status.
+// classifyCode classifies by Error.Code, then by Error.Status.
 func (e *Error) classifyCode() Class {
 	if e.Status == http.StatusNotFound {
 		return e.classifyNotFound()
@@ -143,8 +147,8 @@ func (e *Error) classifyCode() Class {
 	return RetrySlowly
 }
 
-// classifyNotFound tells the resource that is missing from other things that are. A type or a subscription
-// that ARM does not know says nothing about the resource, nor does the page of a proxy.
+// classifyNotFound decides which resource a 404 is about. A 404 for a type or a subscription that
+// ARM does not know says nothing about the resource, and neither does the 404 of a proxy.
 func (e *Error) classifyNotFound() Class {
 	switch {
 	case e.Foreign, e.Gateway && e.Code == "SubscriptionNotFound":
@@ -157,7 +161,8 @@ func (e *Error) classifyNotFound() Class {
 	return Missing
 }
 
-// isInUse reports whether a code says that a resource is used: InUseSubnetCannotBeDeleted, NicInUse.
+// isInUse reports whether a code says that a resource is in use: InUseSubnetCannotBeDeleted,
+// NicInUse.
 func isInUse(code string) bool {
 	return strings.Contains(code, "InUse") || strings.HasSuffix(code, "CannotBeDeleted")
 }
@@ -168,17 +173,18 @@ func isAboutReference(code string) bool {
 		strings.HasSuffix(code, "ProvisioningStateNotSucceeded") || strings.HasSuffix(code, "NotProvisioned")
 }
 
-// isTaken reports whether a code says that somebody else has the name.
+// isTaken reports whether a code says that another resource has the name, such as
+// StorageAccountAlreadyTaken.
 func isTaken(code string) bool {
 	return slices.ContainsFunc([]string{"AlreadyTaken", "AlreadyExists", "AlreadyInUse"}, func(end string) bool {
 		return strings.HasSuffix(code, end)
 	})
 }
 
-// notDeleted is the code of a deletion that left the resource in a final state.
+// notDeleted is the code of a deletion that ended although the resource still exists.
 const notDeleted = "NotDeleted"
 
-// codes are the classes of codes whose status or name says too little or the wrong thing.
+// codes are the classes of codes whose HTTP status or name says too little or is misleading.
 var codes = classes(map[Class][]string{
 	RetrySoon: {
 		"AnotherOperationInProgress", "Conflict", "ConflictingServerOperation", "FailedIdentityOperation",

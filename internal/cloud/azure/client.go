@@ -20,39 +20,40 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// Options of a Client. The zero value is for Azure's public cloud without credentials.
+// Options of a [Client]. The zero value is for Azure's public cloud without credentials.
 type Options struct {
-	// Endpoint is the address of ARM, https://management.azure.com when empty. An address of another
-	// cloud than Azure's public, government and China clouds needs an Audience, if there is a Credential.
+	// Endpoint is the address of ARM, https://management.azure.com when empty. An address of
+	// another cloud than Azure's public, government and China clouds needs an Audience, if
+	// Credential is set.
 	Endpoint string
-	// Audience is what tokens are requested for; empty means that of the Endpoint's cloud.
+	// Audience is the audience of tokens; empty means the audience of the Endpoint's cloud.
 	Audience string
-	// Credential gets tokens. Nil sends no header Authorization, for the emulator.
+	// Credential gets tokens. With nil, the client sends no header Authorization, for the emulator.
 	Credential azcore.TokenCredential
-	// Timeout bounds one request with its login and its answer, a minute when 0.
+	// Timeout bounds a request with its login and its answer; 0 means a minute.
 	Timeout time.Duration
-	// MaxAnswer bounds the body of an answer in bytes, 8 MiB when 0.
+	// MaxAnswer bounds the body of an answer in bytes; 0 means 8 MiB.
 	MaxAnswer int64
-	// Transport sends requests; nil is one that all such clients share.
+	// Transport sends requests; nil means the transport in pool, which all such clients share.
 	Transport http.RoundTripper
-	// Trace wraps the transport. It may be nil.
+	// Trace wraps the Transport. Trace may be nil.
 	Trace func(http.RoundTripper) http.RoundTripper
-	// Observe is called after each request; it may be nil.
+	// Observe is called after each request. Observe may be nil.
 	Observe func(Call)
 }
 
-// Call is one request to ARM, for counters and histograms.
+// Call is a request to ARM, for counters and histograms.
 type Call struct {
 	Method string
-	// Type is the type of the resource, or "operation" for a poll.
+	// Type is the type of the resource, or "operation" for a Poll.
 	Type string
-	// Status is 0 when there was no answer.
+	// Status is the HTTP status, or 0 without an answer.
 	Status   int
 	Duration time.Duration
 }
 
-// Client reads, writes and deletes resources by id. A Client never retries and never waits between requests: the
-// caller's queue does both. A Client is safe for concurrent use.
+// Client reads, writes and deletes resources by [ID]. A Client never retries and never waits
+// between requests: the caller's queue does both. A Client is safe for concurrent use.
 type Client struct {
 	pipeline runtime.Pipeline
 	close    func()
@@ -61,7 +62,7 @@ type Client struct {
 	observe  func(Call)
 }
 
-// NewClient returns a Client. Nothing is sent.
+// NewClient returns a [Client]. NewClient sends no request.
 func NewClient(options Options) (*Client, error) {
 	configuration, err := cloudOf(options)
 	if err != nil {
@@ -91,18 +92,19 @@ func NewClient(options Options) (*Client, error) {
 	}, nil
 }
 
-// Close closes the idle connections of the client's transport. The client can still be used.
+// Close closes the idle connections of Options.Transport. The [Client] can still be used.
 func (c *Client) Close() { c.close() }
 
-// Condition makes a Put depend on the state of the resource. The zero value puts in any case.
+// Condition makes a Put depend on the state of the resource. The zero value has no condition.
 type Condition struct {
-	// ETag is the one of the resource as read; another state is a failure of class RetrySoon.
+	// ETag is the ETag of the resource as read: a Put of a resource with another ETag fails with
+	// RetrySoon.
 	ETag string
-	// Absent puts only where no resource exists.
+	// Absent lets a Put succeed only if the resource does not exist.
 	Absent bool
 }
 
-// Get returns a resource. A missing one is an error of class Missing.
+// Get returns a resource. If the resource does not exist, the error is of the class [Missing].
 func (c *Client) Get(ctx context.Context, id ID, version string) (Answer, error) {
 	m, err := c.send(ctx, http.MethodGet, id, version, nil, nil)
 	if err != nil {
@@ -114,8 +116,9 @@ func (c *Client) Get(ctx context.Context, id ID, version string) (Answer, error)
 	return Answer{Body: m.body, ETag: m.etag()}, nil
 }
 
-// Put creates or replaces a resource. An Answer with an Operation says that ARM is carrying out the
-// request; see Poll. An error with [Failure.Ended] says that the operation failed at once.
+// Put creates or replaces a resource. An [Answer] with an Operation says that ARM is still carrying
+// out the request; see [Client.Poll]. An error with [Failure.Ended] says that the operation failed
+// at once.
 func (c *Client) Put(ctx context.Context, id ID, version string, body map[string]any, only Condition) (Answer, error) {
 	header := http.Header{}
 	if only.ETag != "" {
@@ -131,7 +134,7 @@ func (c *Client) Put(ctx context.Context, id ID, version string, body map[string
 	return answer, nil
 }
 
-// Delete deletes a resource. A resource that is gone already is an error of class Missing.
+// Delete deletes a resource. If the resource does not exist, the error is of the class [Missing].
 func (c *Client) Delete(ctx context.Context, id ID, version string) (Answer, error) {
 	answer, err := c.begin(ctx, http.MethodDelete, id, version, nil, nil)
 	if err != nil {
@@ -140,7 +143,7 @@ func (c *Client) Delete(ctx context.Context, id ID, version string) (Answer, err
 	return answer, nil
 }
 
-// begin sends a request that may begin an operation.
+// begin sends a request that may begin an [Operation].
 func (c *Client) begin(
 	ctx context.Context, method string, id ID, version string, body map[string]any, header http.Header,
 ) (Answer, error) {
@@ -164,7 +167,7 @@ func (c *Client) send(
 	return c.request(ctx, method, id.Type(), &address, body, header)
 }
 
-// request sends a request, and returns an answer of success. All other answers are an *Error.
+// request sends a request, and returns an answer of success. Any other answer is an *Error.
 func (c *Client) request(
 	ctx context.Context, method, typ string, address *url.URL, body map[string]any, header http.Header,
 ) (message, error) {
@@ -203,17 +206,17 @@ func (c *Client) request(
 	return readMessage(method, response)
 }
 
-// message is an answer, read.
+// message is an answer, read into memory.
 type message struct {
 	method string
 	status int
 	header http.Header
-	// body is nil if the answer has none, or none that is a JSON object.
+	// body is nil if the answer has no body, or a body that is no JSON object.
 	body map[string]any
 	size int
 }
 
-// readMessage reads an answer, which the pipeline has in memory.
+// readMessage reads an answer, which runtime.Pipeline has in memory.
 func readMessage(method string, response *http.Response) (message, error) {
 	text, err := runtime.Payload(response)
 	if err != nil {
@@ -221,7 +224,8 @@ func readMessage(method string, response *http.Response) (message, error) {
 	}
 	m := message{method: method, status: response.StatusCode, header: response.Header, size: len(bytes.TrimSpace(text))}
 	if len(text) > 0 {
-		// As for objects of Kubernetes, an integer is an int64. What is no JSON object leaves body nil.
+		// As in Kubernetes objects, an integer is an int64. For text that is no JSON object, body
+		// is nil.
 		if utiljson.Unmarshal(text, &m.body) != nil {
 			m.body = nil
 		}
@@ -232,11 +236,11 @@ func readMessage(method string, response *http.Response) (message, error) {
 	return m, nil
 }
 
-// longestETag bounds an ETag in bytes. ARM's have less than a hundred.
+// longestETag bounds an ETag in bytes. The ETags of ARM have less than 100 bytes.
 const longestETag = 1024
 
-// etag returns the ETag of the resource, which ARM writes in the header, the body or both. A longer one than
-// longestETag is not used: a request with such a header would be refused.
+// etag returns the ETag of the resource, which ARM writes in the header, the body or both. etag
+// ignores an ETag above longestETag: ARM would refuse a request with such a header.
 func (m message) etag() string {
 	inBody, _ := m.body["etag"].(string)
 	if etag := cmp.Or(m.header.Get("ETag"), inBody); len(etag) <= longestETag {
@@ -245,11 +249,11 @@ func (m message) etag() string {
 	return ""
 }
 
-// unreadable is the error of an answer of success that is no JSON object.
+// unreadable returns the *Error for an answer of success that is no JSON object.
 func (m message) unreadable() error {
 	return &Error{Method: m.method, Status: m.status, Message: fmt.Sprintf(
 		"ARM answered %d with %d bytes that are no JSON object", m.status, m.size)}
 }
 
-// owns reports whether an address leads to the client's endpoint.
+// owns reports whether an address has the host of Options.Endpoint.
 func (c *Client) owns(address *url.URL) bool { return sameHost(c.endpoint, address) }

@@ -16,7 +16,8 @@ import (
 
 const resourceManager = cloud.ResourceManager
 
-// cloudOf returns the cloud of an endpoint: one of Azure's, or one of its own.
+// cloudOf returns the cloud.Configuration of an endpoint: of Azure's public, government or China
+// cloud, or of another cloud.
 func cloudOf(options Options) (cloud.Configuration, error) {
 	known := []cloud.Configuration{cloud.AzurePublic, cloud.AzureGovernment, cloud.AzureChina}
 	for _, one := range known {
@@ -30,7 +31,7 @@ func cloudOf(options Options) (cloud.Configuration, error) {
 		return cloud.Configuration{}, fmt.Errorf("the endpoint %s is not of a cloud of Azure: its tokens need an audience",
 			quote(options.Endpoint))
 	}
-	// Without a credential no token is requested.
+	// Without Options.Credential the client requests no token.
 	return ownCloud("", options.Endpoint, cmp.Or(options.Audience, options.Endpoint)), nil
 }
 
@@ -45,17 +46,18 @@ func ownCloud(authority, endpoint, audience string) cloud.Configuration {
 
 // Names of the operator's own credentials, for [NewCredential].
 const (
-	// DefaultCredential is azidentity's chain: environment, workload identity, managed identity, az.
+	// DefaultCredential is azidentity's chain: environment, workload identity, managed identity,
+	// az.
 	DefaultCredential = "default"
 	// NoCredential sends no token, for the emulator.
 	NoCredential = "none"
 )
 
-// Login is how requests for tokens are sent.
+// Login has the options of requests for tokens.
 type Login struct {
-	// Authority is the host of Microsoft Entra; empty means that of Azure's public cloud.
+	// Authority is the host of Microsoft Entra; empty means the host of Azure's public cloud.
 	Authority string
-	// Transport sends the requests; nil is azidentity's own.
+	// Transport sends the requests; nil means the transport of azidentity.
 	Transport http.RoundTripper
 }
 
@@ -70,7 +72,7 @@ func (l Login) options() policy.ClientOptions {
 	return options
 }
 
-// NewCredential returns the operator's own credential of a name. It is nil for NoCredential.
+// NewCredential returns the operator's own credential with a name, or nil for [NoCredential].
 func NewCredential(name string, login Login) (azcore.TokenCredential, error) {
 	switch name {
 	case NoCredential:
@@ -84,19 +86,20 @@ func NewCredential(name string, login Login) (azcore.TokenCredential, error) {
 	}
 }
 
-// Principal is a service principal, as the Secret of a namespace has it.
+// Principal is a service principal, as in the Secret of a namespace.
 type Principal struct {
 	Tenant, Client, Subscription string
 
 	secret, certificate, password []byte
 }
 
-// ParsePrincipal reads the data of a Secret: AZURE_TENANT_ID, AZURE_CLIENT_ID, AZURE_SUBSCRIPTION_ID,
-// and AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE with AZURE_CLIENT_CERTIFICATE_PASSWORD.
+// ParsePrincipal reads the data of a Secret: AZURE_TENANT_ID, AZURE_CLIENT_ID,
+// AZURE_SUBSCRIPTION_ID, and AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE with
+// AZURE_CLIENT_CERTIFICATE_PASSWORD.
 //
-// A Secret names no workload identity and no managed identity: both would be the operator's, and the
-// author of the Secret could name any client that trusts the operator. Nor does a Secret name a host: the
-// operator would send the secret there.
+// A Secret can't select a workload identity or a managed identity: both would be the operator's,
+// and the author of the Secret could name any client that trusts the operator. A Secret can't name
+// a host either: the operator would send AZURE_CLIENT_SECRET there.
 func ParsePrincipal(data map[string][]byte) (Principal, error) {
 	value := func(key string) []byte { return bytes.TrimSpace(data[key]) }
 	p := Principal{
@@ -118,7 +121,7 @@ func ParsePrincipal(data map[string][]byte) (Principal, error) {
 	return p, nil
 }
 
-// Credential returns a credential that logs in as the principal. Nothing is sent.
+// Credential returns a credential that logs in as the [Principal]. Credential sends no request.
 func (p Principal) Credential(login Login) (azcore.TokenCredential, error) {
 	if len(p.certificate) == 0 {
 		credential, err := azidentity.NewClientSecretCredential(p.Tenant, p.Client, string(p.secret),
@@ -140,8 +143,8 @@ func (p Principal) Credential(login Login) (azcore.TokenCredential, error) {
 	return credential, nil
 }
 
-// isLogin reports whether a request was not sent because the credentials got no token. A login without an
-// answer is none of these.
+// isLogin reports whether a request was not sent because Microsoft Entra refused a token. A login
+// without an answer does not count.
 func isLogin(err error) bool {
 	if failed, ok := errors.AsType[*azidentity.AuthenticationFailedError](err); ok {
 		return failed.RawResponse != nil

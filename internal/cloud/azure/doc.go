@@ -1,5 +1,5 @@
-// Package azure is how the azure pack reaches Azure Resource Manager (ARM): ids of resources, and a
-// client that reads, writes and deletes any resource by id.
+// Package azure is the client of Azure Resource Manager (ARM) for the pack azure: an [ID] for each
+// resource, and a [Client] that reads, writes and deletes any resource by [ID].
 //
 //	client, err := azure.NewClient(azure.Options{Endpoint: endpoint, Credential: credential})
 //	id, err := azure.ParseID("/subscriptions/S/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net")
@@ -10,7 +10,8 @@
 //	switch azure.Classify(err).Class {
 //	case azure.AwaitReference: ...
 //
-// Authentication, the pipeline and the reading of ids are azcore's. The package adds the following.
+// azcore does the authentication, the pipeline and the parsing of ids. The package adds the
+// following.
 //
 //   - [ParseID] refuses ids that azcore reads in some way or other, and [ID.Child] builds ids of every
 //     scope: tenant, management group, subscription, resource group, and extensions of a resource.
@@ -19,5 +20,6 @@
 //     resource at the end whether or not the caller wants that.
 //   - Answers are bounded: at most 8 MiB, within [Options.Timeout]. Redirects and the addresses of operations
 //     lead to the same host only: the credentials of the next request would be sent there.
+//   - [Compare] compares the body of a resource with another as ARM does: ids and names in any case, for example.
 //   - [Classify] is the only place that looks at statuses and error codes.
 package azure

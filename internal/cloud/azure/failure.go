@@ -16,24 +16,25 @@ import (
 // maxMessage bounds the text of an error, in characters.
 const maxMessage = 1024
 
-// Error is a refusal of ARM, or the failure of an operation.
+// Error is a refusal of ARM, or the failure of an [Operation].
 type Error struct {
 	Method string
-	// Status is the HTTP status; that of the poll if an operation failed.
+	// Status is the HTTP status; for a failed [Operation], the HTTP status of the Poll.
 	Status int
-	// Code is ARM's name of the error, such as ResourceGroupNotFound; empty if the answer has none.
+	// Code is ARM's code of the error, such as ResourceGroupNotFound; empty if the answer has no
+	// code.
 	Code string
 	// Details are the codes of the details, such as ReferencedResourceNotProvisioned.
 	Details []string
-	// Message is ARM's text with that of the details, at most 1024 characters.
+	// Message is ARM's text with the texts of the details, at most 1024 characters.
 	Message string
-	// After is the pause that ARM asks for; zero if it names none.
+	// After is the pause in Retry-After; zero without Retry-After.
 	After time.Duration
-	// Gateway says that ARM itself refused the request, and not the service behind it.
+	// Gateway says that ARM itself refused the request, and not the service behind ARM.
 	Gateway bool
-	// Foreign says that the answer is not ARM's: it has a text that is no JSON.
+	// Foreign says that the answer is not ARM's: its body is no JSON.
 	Foreign bool
-	// Ended says that the error is the failure of an operation.
+	// Ended says that the error is the failure of an [Operation].
 	Ended bool
 }
 
@@ -49,13 +50,13 @@ func (e *Error) Error() string {
 	}
 }
 
-// refusal reads the forms of errors that ARM and the services behind it have:
+// refusal reads the forms of errors that ARM and the services behind ARM have:
 //
 //	{"error": {"code": "C", "message": "M", "details": [{"code": "D"}]}}   also within the body of an operation
 //	{"code": "C", "message": "M"}, {"Code": "C", "Message": "M"}, {"Message": "M"}
 //	{"error": {"code": 409, "message": {"value": "M"}}}
 //
-// An answer that is no JSON is not quoted.
+// refusal does not quote an answer that is no JSON.
 func (m message) refusal() *Error {
 	e := &Error{
 		Method: m.method, Status: m.status, After: retryAfter(m.header),
@@ -81,10 +82,10 @@ func (m message) refusal() *Error {
 	return e
 }
 
-// maxDetails bounds the details that are read.
+// maxDetails bounds the details that addDetails reads.
 const maxDetails = 16
 
-// addDetails adds the codes of the details, and texts that the message lacks.
+// addDetails adds the codes of the details to Error.Details, and missing texts to Error.Message.
 func (e *Error) addDetails(inner map[string]any) {
 	details, _ := lookUp(inner, "details").([]any)
 	for _, detail := range details[:min(len(details), maxDetails)] {
@@ -99,7 +100,7 @@ func (e *Error) addDetails(inner map[string]any) {
 	}
 }
 
-// lookUp returns the value of a key in any case; the exact case is preferred.
+// lookUp returns the value of a key in any case; lookUp prefers the exact case.
 func lookUp(from map[string]any, key string) any {
 	if value, ok := from[key]; ok {
 		return value
@@ -133,7 +134,7 @@ func textOf(value any) string {
 // Parts of ARM's texts that differ each time: signed queries of addresses, and the ids of requests.
 var (
 	queries = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
-	// quotedQueries are those in addresses that net/http and net/url quote as Go does.
+	// quotedQueries are queries in addresses that net/http and net/url quote as Go does.
 	quotedQueries = regexp.MustCompile(`("[^\s"?]*)\?(\\.|[^"\\])*"`)
 	requestIDs    = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
 		`\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
@@ -141,8 +142,8 @@ var (
 
 const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-// steady removes these parts from a text, so that a condition is the same as long as the error is. The signature of a
-// query must not be shown either.
+// steady removes queries and requestIDs from a text, so that a condition changes only with the
+// error. A condition must not show the signature in a query either.
 func steady(text string) string {
 	return strings.TrimSpace(requestIDs.ReplaceAllString(withoutQueries(text), ""))
 }
@@ -152,14 +153,14 @@ func withoutQueries(text string) string {
 	return queries.ReplaceAllString(quotedQueries.ReplaceAllString(text, `$1"`), "$1")
 }
 
-// quietError is an error of net/http or net/url, whose text has no queries: the query of an operation's address has a
-// signature.
+// quietError is an error of net/http or net/url without queries in its text: the query of an
+// operation's address has a signature.
 type quietError struct{ error }
 
 // Error implements error.
 func (e quietError) Error() string { return withoutQueries(e.error.Error()) }
 
-// Unwrap returns the error itself.
+// Unwrap returns the wrapped error.
 func (e quietError) Unwrap() error { return e.error }
 
 func cut(text string) string {

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Longest texts that are read. The longest type known has 152 characters; ARM allows 260 for a name.
+// maxID and maxName bound the texts of ids and names. The longest known type has 152 characters;
+// ARM allows 260 for a name.
 const (
 	maxID   = 2048
 	maxName = 260
@@ -23,8 +24,8 @@ var (
 	fullType = regexp.MustCompile(`^[A-Za-z0-9]+(\.[A-Za-z0-9]+)+(/[A-Za-z0-9][A-Za-z0-9_.-]*)+$`)
 )
 
-// notInNames are the characters that ARM refuses in every name. A percent sign among them means that
-// an id is never escaped.
+// notInNames are the characters that ARM refuses in every name. notInNames has %, so an id is never
+// escaped.
 const notInNames = `<>%&\?/#`
 
 // checkID returns why a text is no id. The grammar, with / for the separator:
@@ -52,7 +53,7 @@ func checkID(text string) error {
 	return err
 }
 
-// checkScope checks the segments before the first provider, and returns the segments behind these.
+// checkScope checks the segments before the first "providers", and returns the other segments.
 func checkScope(segments []string) ([]string, error) {
 	if strings.EqualFold(segments[0], "providers") {
 		return segments, nil
@@ -74,7 +75,7 @@ func checkScope(segments []string) ([]string, error) {
 	return segments[2:], nil
 }
 
-// checkProvider checks one provider with its types and names, and returns the segments behind these.
+// checkProvider checks one provider with its types and names, and returns the segments after these.
 func checkProvider(segments []string) ([]string, error) {
 	if !strings.EqualFold(segments[0], "providers") {
 		return nil, fmt.Errorf("%s must be providers", quote(segments[0]))
@@ -99,7 +100,8 @@ func checkProvider(segments []string) ([]string, error) {
 	return rest, checkSpelling(typ)
 }
 
-// checkSpelling refuses the second spelling of ids that have one without a provider.
+// checkSpelling refuses an id with a provider for a type whose ids ARM writes without a provider,
+// such as Microsoft.Resources/resourceGroups.
 func checkSpelling(typ string) error {
 	for _, own := range []string{subscriptionType, groupType, tenantType, "Microsoft.Resources/providers"} {
 		if strings.EqualFold(typ, own) || IsChildType(typ, own) {
@@ -141,7 +143,7 @@ func checkName(name string) error {
 // CheckName returns why a text is not the name of a resource.
 func CheckName(name string) error { return checkName(name) }
 
-// quote quotes a text for a message, and cuts a long one.
+// quote quotes a text for a message, and cuts a text above 200 bytes.
 func quote(text string) string {
 	const most = 200
 	if len(text) > most {

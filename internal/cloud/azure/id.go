@@ -8,7 +8,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/arm"
 )
 
-// Scope is what an ID is in: what precedes the last provider in its text.
+// Scope is the sort of ID.In(): the part of an id before the last provider.
 type Scope int
 
 const (
@@ -24,7 +24,7 @@ const (
 	ExtensionScope
 )
 
-// String returns the name of the scope for messages.
+// String returns the name of the [Scope] for messages.
 func (s Scope) String() string {
 	return [...]string{"tenant", "management group", "subscription", "resource group", "extension"}[s]
 }
@@ -37,18 +37,18 @@ const (
 	managementType   = "Microsoft.Management/managementGroups"
 )
 
-// ID is the id of one ARM resource, such as a virtual network, a subscription or a resource group. The zero
-// ID is the tenant.
+// ID is the id of an ARM resource, such as a virtual network, a subscription or a resource group.
+// The zero ID is the tenant.
 //
-// ARM compares ids without regard to case. [ID.Equal] does so too, and [ID.Key] is for maps; == on
-// IDs says nothing.
+// ARM compares ids without regard to case, and so does [ID.Equal]. [ID.Key] is a key for maps. The
+// operator == does not compare IDs.
 type ID struct {
 	id *arm.ResourceID // nil for the tenant
 }
 
-// ParseID parses an id strictly: what ARM writes, with any case of letters and perhaps a slash at the
-// end. Refused are, among others, empty segments, a subscription that is no GUID, a type without a
-// name, a query, and characters that ARM allows in no name.
+// ParseID parses an id strictly: an id as ARM writes it, in any case, with or without a slash at
+// the end. ParseID refuses, among others, empty segments, a subscription that is no GUID, a type
+// without a name, a query, and characters that ARM allows in no name.
 func ParseID(text string) (ID, error) {
 	if err := checkID(text); err != nil {
 		return ID{}, fmt.Errorf("parse the ARM id %s: %w", quote(text), err)
@@ -60,8 +60,8 @@ func ParseID(text string) (ID, error) {
 	return ID{id}, nil
 }
 
-// String returns the text of the id as ARM writes an id: "subscriptions", "resourceGroups" and
-// "providers" in this case, all else as parsed. The tenant's is "/".
+// String returns the text of the id as ARM writes it: "subscriptions", "resourceGroups" and
+// "providers" in this case, all other segments as parsed. The text of the tenant is "/".
 func (i ID) String() string {
 	if i.id == nil {
 		return "/"
@@ -78,8 +78,8 @@ func (i ID) Equal(other ID) bool { return strings.EqualFold(i.String(), other.St
 // IsTenant reports whether the id is the tenant.
 func (i ID) IsTenant() bool { return i.id == nil }
 
-// Type returns the full type, such as "Microsoft.Network/virtualNetworks/subnets". A subscription, a
-// resource group and the tenant have types of the provider Microsoft.Resources.
+// Type returns the full type, such as "Microsoft.Network/virtualNetworks/subnets". A subscription,
+// a resource group and the tenant have types of the provider Microsoft.Resources.
 func (i ID) Type() string {
 	if i.id == nil {
 		return tenantType
@@ -131,9 +131,9 @@ func (i ID) ResourceGroup() string {
 	return i.id.ResourceGroupName
 }
 
-// Parent returns the id that this one is in: the virtual network of a subnet, the resource group of a
+// Parent returns the id of the parent: the virtual network of a subnet, the resource group of a
 // virtual network, the subscription of a resource group, the resource that an extension extends, or
-// the tenant. The tenant is its own parent.
+// the tenant. The tenant is its own Parent.
 func (i ID) Parent() ID {
 	if i.id == nil || isRoot(i.id.Parent) {
 		return ID{}
@@ -141,7 +141,7 @@ func (i ID) Parent() ID {
 	return ID{i.id.Parent}
 }
 
-// In returns the id of the scope: for a subnet, that of the resource group.
+// In returns the id of the scope: for a subnet, the id of the resource group.
 func (i ID) In() ID {
 	in := i.Parent()
 	for IsChildType(i.Type(), in.Type()) {
@@ -150,7 +150,7 @@ func (i ID) In() ID {
 	return in
 }
 
-// Scope returns the scope of the id.
+// Scope returns the [Scope] of the id.
 func (i ID) Scope() Scope {
 	in := i.In()
 	switch {
@@ -179,9 +179,9 @@ func (i ID) Within(ancestor ID) bool {
 	}
 }
 
-// Child builds the id of a resource that is in this one. The type is a full one: that of a child, such
-// as a subnet of a virtual network, or of a resource in a scope or of an extension, such as a virtual network in
-// a resource group.
+// Child builds the id of a resource in i. The parameter typ is a full type: of a child, such as a
+// subnet of a virtual network, of a resource in a scope, such as a virtual network in a resource
+// group, or of an extension.
 func (i ID) Child(typ, name string) (ID, error) {
 	text, err := i.childText(typ, name)
 	if err != nil {
@@ -218,8 +218,8 @@ func (i ID) only(typ string) error {
 	return fmt.Errorf("its owner must be a %s, not a %s", typ, i.Type())
 }
 
-// IsChildType reports whether a full type is one level below another: Microsoft.Network/virtualNetworks/subnets
-// is a child of Microsoft.Network/virtualNetworks.
+// IsChildType reports whether a full type is one level below another type:
+// Microsoft.Network/virtualNetworks/subnets is a child of Microsoft.Network/virtualNetworks.
 func IsChildType(typ, parent string) bool {
 	at := strings.LastIndexByte(typ, '/')
 	return at > 0 && strings.Contains(parent, "/") && strings.EqualFold(typ[:at], parent)
@@ -228,7 +228,7 @@ func IsChildType(typ, parent string) bool {
 // MarshalText implements encoding.TextMarshaler.
 func (i ID) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// UnmarshalText implements encoding.TextUnmarshaler, by ParseID.
+// UnmarshalText implements encoding.TextUnmarshaler, by [ParseID].
 func (i *ID) UnmarshalText(text []byte) error {
 	if string(text) == "/" {
 		*i = ID{}

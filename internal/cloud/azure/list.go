@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Bounds of a list: a resource group has at most 800 resources of most types.
+// maxPages and maxItems bound a list: a resource group has at most 800 resources of most types.
 const (
 	maxPages = 200
 	maxItems = 20000
 )
 
-// List returns the resources of a type that are directly in an id: the subnets of a virtual network, the
-// virtual networks of a resource group or subscription, the resource groups of a subscription.
+// List returns the resources of a type that are directly in an [ID]: the subnets of a virtual
+// network, the virtual networks of a resource group or subscription, the resource groups of a
+// subscription.
 func (c *Client) List(ctx context.Context, in ID, typ, version string) ([]map[string]any, error) {
 	items, err := c.list(ctx, in, typ, version)
 	if err != nil {
@@ -58,7 +59,7 @@ func (c *Client) list(ctx context.Context, in ID, typ, version string) ([]map[st
 	return items, nil
 }
 
-// nextPage returns the address of the next page, or nil.
+// nextPage returns the address in nextLink, or nil.
 func (c *Client) nextPage(m message) (*url.URL, error) {
 	link, _ := m.body["nextLink"].(string)
 	if link == "" {

@@ -9,34 +9,35 @@ import (
 	"net/url"
 )
 
-// Style is how an Operation tells its end.
+// Style says how a Poll finds the end of an [Operation].
 type Style string
 
 const (
 	// AsyncOperation operations have an address whose body says InProgress, Succeeded or Failed.
 	AsyncOperation Style = "async"
-	// Location operations have an address that is answered with 202 until the end.
+	// Location operations have an address that ARM answers with 202 until the end.
 	Location Style = "location"
-	// OfResource operations have no address: the resource itself tells its provisioningState, or is
-	// missing after its deletion.
+	// OfResource operations have no address: a Poll reads the provisioningState of the resource, or
+	// finds the resource missing after its deletion.
 	OfResource Style = "resource"
 )
 
-// Operation is a long-running operation of ARM. An Operation is a plain value: another process can poll the
-// operation by its Token.
+// Operation is a long-running operation of ARM. An Operation is a plain value: another process can
+// poll the operation by its [Operation.Token].
 type Operation struct {
 	Style Style `json:"style"`
-	// URL is the address to poll; empty for OfResource.
+	// URL is the address to poll; empty for [OfResource].
 	URL string `json:"url,omitempty"`
-	// Method is that of the request which began the operation: PUT or DELETE.
+	// Method is the method of the request that began the operation: PUT or DELETE.
 	Method string `json:"method"`
-	// ID is the resource that the request was for, and Version the api-version.
+	// ID is the id of the resource in the request, and Version the api-version.
 	ID      ID     `json:"id"`
 	Version string `json:"apiVersion"`
 }
 
-// Token returns the operation as a text of at most so many bytes. Some addresses have four kilobytes of
-// certificates in their query. If the text would be longer, it has the style OfResource instead of the address.
+// Token returns the operation as a text of at most `most` bytes. Some addresses have 4 KB of
+// certificates in their query. If the text would be longer, Token replaces the address by the style
+// [OfResource].
 func (o Operation) Token(most int) (string, error) {
 	text, err := json.Marshal(o)
 	if err == nil && len(text) > most && o.Style != OfResource {
@@ -52,7 +53,7 @@ func (o Operation) Token(most int) (string, error) {
 	return string(text), nil
 }
 
-// ParseOperation parses a Token.
+// ParseOperation parses a text of [Operation.Token].
 func ParseOperation(token string) (Operation, error) {
 	var o Operation
 	if err := json.Unmarshal([]byte(token), &o); err != nil {
@@ -79,12 +80,14 @@ func (o Operation) check() error {
 	return nil
 }
 
-// Poll asks for the state of an operation once. An Answer with an Operation says that the operation runs: the
-// next Poll, after Answer.After, MUST be given this Operation, since the address may change. An Answer without
-// one says that the operation has succeeded; its Body is the resource, if ARM returned the resource.
+// Poll reads the state of an operation once. An [Answer] with an Operation says that the operation
+// runs: the caller MUST pass Answer.Operation to the next Poll, after Answer.After, since the
+// address may change. An [Answer] without an Operation says that the operation has succeeded;
+// Answer.Body is the resource, if ARM returned the resource.
 //
-// An error is the operation's failure if [Failure.Ended]. Otherwise the poll failed and may be repeated;
-// class Missing says that ARM does not know the operation any more.
+// An error with [Failure.Ended] is the failure of the operation. Any other error is the failure of
+// the Poll, which may be repeated; the class [Missing] says that ARM does not know the operation
+// any more.
 func (c *Client) Poll(ctx context.Context, op Operation) (Answer, error) {
 	answer, err := c.poll(ctx, op)
 	if err != nil {
@@ -121,8 +124,9 @@ func (c *Client) poll(ctx context.Context, op Operation) (Answer, error) {
 	return m.polled(op, c.owns)
 }
 
-// endedBy marks the answer of a result's address that is the operation's own failure, such as 409 with
-// a code. A 404 and answers that pass are not: the operation may run on.
+// endedBy sets Error.Ended if the answer of a [Location] address is the operation's own failure,
+// such as 409 with a code. For a 404, or an answer that passes such as 429, endedBy leaves the
+// error unchanged: the operation may continue.
 func endedBy(op Operation, err error) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || op.Style != Location || e.Code == "" {

@@ -15,16 +15,16 @@ import (
 
 const (
 	defaultTimeout = time.Minute
-	// defaultMaxAnswer is twice what ARM accepts for a request.
+	// defaultMaxAnswer is twice the size of a request that ARM accepts.
 	defaultMaxAnswer = 8 << 20
 	maxHeader        = 256 << 10
 	maxRedirects     = 5
 )
 
-// HostError says that an answer led to another host than the client's endpoint, or by redirect to another
-// method. Nothing was sent there.
+// HostError says that an answer led to another host than Options.Endpoint, or by redirect to
+// another method. The client sent no request there.
 type HostError struct {
-	// Address is where the answer led, without its query.
+	// Address is the address in the answer, without its query.
 	Address string
 }
 
@@ -33,7 +33,7 @@ func (e *HostError) Error() string {
 	return "ARM redirected the request to " + e.Address + ", which is not followed"
 }
 
-// TooMuchError says that an answer is longer than the client reads.
+// TooMuchError says that an answer is longer than Options.MaxAnswer.
 type TooMuchError struct {
 	// Most is the bound, in bytes.
 	Most int64
@@ -50,8 +50,8 @@ type transport struct {
 	maxAnswer int64
 }
 
-// pool has the connections of all clients without a Transport of their own. A connection has no credentials: each
-// request has its own.
+// pool has the connections of all clients without an Options.Transport. A connection has no
+// credentials: each request has its own.
 var pool = sync.OnceValue(func() http.RoundTripper {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12},
@@ -72,7 +72,7 @@ func newTransport(endpoint *url.URL, options Options) *transport {
 		maxAnswer: cmp.Or(options.MaxAnswer, defaultMaxAnswer),
 		client: &http.Client{
 			Transport: base,
-			// The timeout ends with the body: the pipeline reads the body before it returns.
+			// Timeout covers the body too: runtime.Pipeline reads the body before it returns.
 			Timeout: cmp.Or(options.Timeout, defaultTimeout),
 			CheckRedirect: func(next *http.Request, via []*http.Request) error {
 				if len(via) >= maxRedirects {
@@ -100,7 +100,7 @@ func (t *transport) Do(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// bounded is a body of which so much is read.
+// bounded is a body that returns TooMuchError after `most` bytes.
 type bounded struct {
 	io.ReadCloser
 
@@ -109,7 +109,7 @@ type bounded struct {
 
 // Read implements io.Reader.
 func (b *bounded) Read(p []byte) (int, error) {
-	// One byte more shows whether the answer is longer.
+	// The extra byte shows whether the answer is longer than `most`.
 	n, err := b.ReadCloser.Read(p[:min(int64(len(p)), b.left+1)])
 	if int64(n) > b.left {
 		return 0, &TooMuchError{b.most}
@@ -118,7 +118,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sameHost reports whether both addresses have the scheme, host and port in common.
+// sameHost reports whether a and b have the same scheme, host and port.
 func sameHost(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(hostPort(a), hostPort(b))
 }

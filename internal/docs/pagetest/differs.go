@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// changing is text that differs from run to run. Columns are as wide as their longest cell, so runs of
-// spaces differ too.
+// changing are the texts that differ from run to run, such as ages and UIDs. kubectl pads columns
+// to their longest cell, so runs of spaces differ too.
 var changing = []struct {
 	text *regexp.Regexp
 	by   string
@@ -30,11 +30,11 @@ func steady(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// anything is the line that stands for any number of lines.
+// anything is the line that matches any number of lines.
 const anything = "..."
 
-// Differs compares the output that a page shows with the output of the command. A line "..." on the page
-// stands for any number of lines. The command may fail only if the page shows an error.
+// Differs compares the output that a page shows with the output of the command. A line "..." on the
+// page matches any number of lines. The exit code may be non-zero only if the page shows an Error.
 func Differs(want, got string, code int) error {
 	failed := strings.HasPrefix(want, "Error") || strings.HasPrefix(want, "error")
 	if (code != 0) != failed {

@@ -1,3 +1,3 @@
-// Package pagetest runs the commands of a page of documentation in a shell, and compares their output with
-// the page.
+// Package pagetest runs the commands of a documentation page in bash, and compares the output of
+// each command with docs.Command.Output.
 package pagetest

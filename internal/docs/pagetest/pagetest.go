@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the output of commands into the pages")
 
-// Run runs the commands of a page in the top directory of the repository, in the order of the page. Commands
-// that take longer than limit together are ended, and fail the test.
+// Run runs the commands of a page in the top directory of the repository, in the order of the page.
+// Run ends commands that together take longer than limit, and the test fails.
 func Run(t *testing.T, limit time.Duration, root, page string, env ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -51,11 +51,13 @@ func script(t *testing.T, s *session, command docs.Command) {
 	}
 }
 
-// reads are commands that change nothing: a reader who sees another output repeats them.
+// reads matches commands that change nothing, such as `kubectl get`: compare repeats such a command
+// until the output matches, as a reader would.
 var reads = regexp.MustCompile(`^(kubectl( -n \S+)? (get|describe|wait)|` +
 	`kinship (tree|why|who-uses|iot status)|kubectl kinship (tree|why|who-uses)) `)
 
-// compare runs a command until its output is that of the page. A command that writes has one try.
+// compare runs a command until its output is docs.Command.Output. A command that `reads` does not
+// match runs once.
 func compare(t *testing.T, s *session, command docs.Command, u *updater) {
 	t.Helper()
 	want := *command.Output
@@ -83,8 +85,8 @@ func compare(t *testing.T, s *session, command docs.Command, u *updater) {
 	}
 }
 
-// updater writes the output of commands into a page, from its beginning to its end: a page may have a command
-// twice.
+// updater writes the output of commands into a page, from the beginning to the end, because a page
+// may contain a command twice.
 type updater struct {
 	file string
 	done int // bytes of the page

@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// session is one shell for all commands of a page: variables and background jobs live on from one command
-// to the next, as in a reader's terminal.
+// session is one bash process for all commands of a page: variables and background jobs persist
+// from command to command, as in a reader's terminal.
 type session struct {
 	cmd    *exec.Cmd
 	input  io.Writer
@@ -24,7 +24,7 @@ type session struct {
 	files  string
 }
 
-// start starts a shell in a directory. The shell and its background jobs end with the test.
+// start starts bash in a directory. bash and its background jobs end with the test.
 func start(ctx context.Context, tb testing.TB, dir string, env []string) *session {
 	tb.Helper()
 	read, write, err := os.Pipe()
@@ -35,7 +35,7 @@ func start(ctx context.Context, tb testing.TB, dir string, env []string) *sessio
 	s.cmd.Dir = dir
 	s.cmd.Env = append(os.Environ(), env...)
 	s.cmd.ExtraFiles = []*os.File{write}
-	// Background jobs are in the group of the shell and end with it.
+	// Setpgid puts background jobs into the process group of bash, which s.cmd.Cancel kills.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.cmd.Cancel = func() error { return syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) }
 	if s.input, err = s.cmd.StdinPipe(); err != nil {
@@ -61,7 +61,8 @@ func (s *session) run(script string) (output string, code int, err error) {
 	if err := os.WriteFile(in, []byte(script), 0o600); err != nil {
 		return "", 0, err
 	}
-	// Background jobs must not hold the pipe of exit codes.
+	// 3>&- closes the pipe of exit codes for background jobs, which would otherwise keep the pipe
+	// open.
 	_, err = fmt.Fprintf(s.input, "{ . '%s'; } >'%s' 2>&1 </dev/null 3>&-\necho $? >&3\n", in, out)
 	if err != nil {
 		return "", 0, fmt.Errorf("write to the shell: %w", err)

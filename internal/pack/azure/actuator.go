@@ -11,7 +11,7 @@ import (
 
 // resource is a resource as ARM returned it.
 type resource struct {
-	// ID is the id in the spelling of the operator. ARM returns ids in other cases.
+	// ID is the ARM id in the spelling of the operator. ARM may return the id in another case.
 	ID   string
 	Body map[string]any
 	ETag string
@@ -29,7 +29,7 @@ type actuator struct {
 	client *azure.Client
 }
 
-// parse reads an id, which has to be of the kind's type.
+// parse parses an ARM id, which must be of the kind's type.
 func (a actuator) parse(text string) (azure.ID, error) {
 	id, err := azure.ParseID(text)
 	if err != nil {
@@ -60,7 +60,7 @@ func (a actuator) get(ctx context.Context, id azure.ID, text string) (*resource,
 	return read(text, answer), nil
 }
 
-// read returns the resource of an answer to a request for an id.
+// read returns the resource of an answer to a request for an ARM id.
 func read(asked string, answer azure.Answer) *resource {
 	r := &resource{ID: asked, Body: answer.Body, ETag: answer.ETag}
 	if told, ok := answer.Body["id"].(string); ok && !strings.EqualFold(strings.TrimSuffix(told, "/"), asked) {
@@ -69,7 +69,8 @@ func read(asked string, answer azure.Answer) *resource {
 	return r
 }
 
-// Find implements external.Actuator. The Engine reads a resource at its address (Kind.Address).
+// Find implements external.Actuator. Find returns nothing: external.Engine reads a resource at its
+// address (Kind.Address).
 func (a actuator) Find(context.Context, Input, external.Search) ([]*resource, error) { return nil, nil }
 
 // Create implements external.Actuator.
@@ -99,8 +100,9 @@ func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
 	return read(id.String(), answer), nil
 }
 
-// lookUpOwner asks for an owner in the Azure form: no object tells whether it exists. A subscription or a
-// management group is not looked up.
+// lookUpOwner sends a GET for an owner in the Azure form (spec.ownerRef.azure), since no object
+// says whether that owner exists. lookUpOwner skips an owner without a kind in the catalogue, such
+// as a subscription or a management group.
 func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
 	if owner, _ := a.owner(in.Object); owner != nil {
 		return nil
@@ -131,8 +133,8 @@ func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
 	return nil
 }
 
-// Update implements external.Actuator. A PUT replaces the resource: the children in the body of
-// the resource are sent along.
+// Update implements external.Actuator. A PUT replaces the whole resource, so Update adds the
+// children in the body of the resource (kind.preserve).
 func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string) (*resource, error) {
 	id, err := a.parse(r.ID)
 	if err != nil {
@@ -178,8 +180,8 @@ func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
 	return nil
 }
 
-// began reports whether an operation is on the object's resource, or on the deployment that submits the
-// resource.
+// began reports whether an azure.Operation is on the object's resource, or on the deployment that
+// submits the resource.
 func (a actuator) began(in Input, operation azure.Operation) bool {
 	id, err := a.idOf(in)
 	if err != nil {

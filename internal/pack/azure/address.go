@@ -13,21 +13,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// setting is an object, with what it takes to find the ARM ids of other objects.
+// setting is an object, with the functions that find the ARM ids of other objects.
 type setting struct {
 	object *external.Unstructured
 	// id returns the ARM id of an object in the same namespace, or "".
 	id func(gk schema.GroupKind, name string) string
-	// subscription of the object's credentials; it may be empty.
+	// subscription is the subscription of the object's credentials, or "".
 	subscription string
 }
 
-// setting returns the setting of an object that is reconciled.
+// setting returns the setting of an object that the operator reconciles.
 func (k *kind) setting(in Input) setting {
 	return setting{object: in.Object, id: in.Refs.ID, subscription: k.connector.subscription(in)}
 }
 
-// address returns the ARM id of an object's resource, from the id of its owner.
+// address returns the ARM id of an object's resource, from the ARM id of its owner.
 func (k *kind) address(s setting) (azure.ID, error) {
 	if err := azure.CheckName(nameOf(s.object)); err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
@@ -45,8 +45,8 @@ func (k *kind) address(s setting) (azure.ID, error) {
 	return id, nil
 }
 
-// attemptedIn returns the parent that an attempt to create the resource recorded, for a deleted object
-// whose owner is gone.
+// attemptedIn returns the parent in the IntentAnnotation, which an attempt to create the resource
+// has recorded. address calls attemptedIn for a deleted object whose owner does not exist.
 func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
 	attempt := struct{ Place string }{}
 	text := obj.GetAnnotations()[external.IntentAnnotation(Prefix)]
@@ -60,7 +60,7 @@ func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, err
 	return id, k.checkOwner(id)
 }
 
-// parent returns the ARM id of the owner, or of the scope that a resource without an owner is in.
+// parent returns the ARM id of the owner or, for a resource without an owner, of its scope.
 func (k *kind) parent(s setting) (azure.ID, error) {
 	reference, named, err := catalogue.Owner(specOf(s.object))
 	if err != nil {
@@ -86,7 +86,7 @@ func (k *kind) parent(s setting) (azure.ID, error) {
 	return id, k.checkOwner(id)
 }
 
-// scopeWithoutOwner returns the tenant, or the subscription of the credentials.
+// scopeWithoutOwner returns the subscription of the credentials, or the tenant.
 func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
 	if k.Scopes.Has(catalogue.SubscriptionScope) {
 		if s.subscription == "" {
@@ -101,8 +101,8 @@ func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
 	return azure.ID{}, fmt.Errorf("spec.%s is missing", catalogue.OwnerField)
 }
 
-// azureOwner returns the id of an owner outside of Kubernetes. A missing subscription is that of the
-// credentials.
+// azureOwner returns the ARM id of an owner in spec.ownerRef.azure. Without a subscription there,
+// the subscription of the credentials counts.
 func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.ID, error) {
 	from := ""
 	if s.subscription != "" {
@@ -119,7 +119,7 @@ func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.
 	return id, k.checkOwner(id)
 }
 
-// checkOwner refuses an owner whose type the kind can't be in.
+// checkOwner refuses an owner whose ARM type can't contain a resource of the kind.
 func (k *kind) checkOwner(id azure.ID) error {
 	allowed := []string{}
 	if k.Owner != "" {
@@ -146,7 +146,7 @@ func (k *kind) checkOwner(id azure.ID) error {
 		k.Kind, k.Owner)
 }
 
-// checkScope refuses an owner in another resource if its type is no extension.
+// checkScope refuses an owner in another resource if the owner's type is no extension.
 func (k *kind) checkScope(owner azure.ID) error {
 	known := k.all.Default(owner.Type())
 	if known == nil || owner.Scope() != azure.ExtensionScope ||
@@ -156,8 +156,8 @@ func (k *kind) checkScope(owner azure.ID) error {
 	return fmt.Errorf("spec.%s is %s, and a %s can't be in %s", catalogue.OwnerField, owner, owner.Type(), owner.In())
 }
 
-// checkReferences refuses references in the Azure form to something else than their fields allow, and
-// references to objects that are no resources of Azure.
+// checkReferences refuses references in the Azure form to an ARM type that the field does not
+// allow, and references to objects that are no Azure resources.
 func (k *kind) checkReferences(s setting) error {
 	found, err := k.References(specOf(s.object))
 	if err != nil {
@@ -180,8 +180,8 @@ func (k *kind) checkReferences(s setting) error {
 	return nil
 }
 
-// checkTarget refuses a reference to an object that is no resource of Azure, such as a Secret: the guard of a
-// reference keeps its target from being deleted.
+// checkTarget refuses a reference to an object that is no Azure resource, such as a Secret: the
+// finalizer azure.kinship.dev/in-use of a reference would block the deletion of the Secret.
 func (k *kind) checkTarget(found catalogue.Found) error {
 	if found.Kubernetes == nil || k.isKnown(k.targetKind(found.Kubernetes, found.Targets)) {
 		return nil
@@ -190,7 +190,7 @@ func (k *kind) checkTarget(found catalogue.Found) error {
 		found.Kubernetes.Group)
 }
 
-// isKnown reports whether a kind is one of the catalogue.
+// isKnown reports whether the catalogue has a kind.
 func (k *kind) isKnown(gk schema.GroupKind) bool { return len(k.all.ByGroupKind(gk)) > 0 }
 
 func checkReference(found catalogue.Found, parent azure.ID) error {

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// body returns the body of the resource that the spec wants.
+// body returns the body of the resource that the spec requests.
 func (k *kind) body(s setting) (map[string]any, error) {
 	parent, err := k.parentOf(s)
 	if err != nil {
@@ -37,8 +36,8 @@ func (k *kind) body(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// toSend returns the body that the operator sends. A body that was imported exactly also has values that ARM
-// sets, and children, which are objects of their own.
+// toSend returns the body of a PUT. The body of an exact import also has values that ARM sets, and
+// children, which are objects of their own: toSend removes both.
 func (k *kind) toSend(s setting) (map[string]any, error) {
 	body, err := k.body(s)
 	if err != nil {
@@ -54,7 +53,7 @@ func (k *kind) toSend(s setting) (map[string]any, error) {
 	return body, nil
 }
 
-// setsName reports whether spec.raw has the name in the body.
+// setsName reports whether spec.raw has an entry for the name in the body.
 func setsName(spec map[string]any) bool {
 	raw, _ := spec[catalogue.RawField].([]any)
 	return slices.ContainsFunc(raw, func(entry any) bool {
@@ -63,7 +62,8 @@ func setsName(spec map[string]any) bool {
 	})
 }
 
-// parentOf returns the id of the owner; that of an existing resource follows from its own id.
+// parentOf returns the ARM id of the owner. For an existing resource, parentOf takes the parent
+// from status.id.
 func (k *kind) parentOf(s setting) (string, error) {
 	if known := s.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
@@ -91,8 +91,8 @@ func (k *kind) resolve(
 	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
 }
 
-// preserve adds the children in the body of a resource to the body of a PUT: without them, the PUT
-// would delete the children, which are objects of their own.
+// preserve adds the children in the body of a live resource to the body of a PUT: without the
+// children, the PUT would delete the children, which are objects of their own.
 func (k *kind) preserve(body, live map[string]any) {
 	for _, p := range k.definition.Preserved {
 		path := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")
@@ -100,7 +100,8 @@ func (k *kind) preserve(body, live map[string]any) {
 		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); !exists || set {
 			continue
 		}
-		// A body of which a parent of the path is no object has no place for children.
+		// SetNestedField fails if a parent of the path is no object. Such a body has no place for
+		// children.
 		_ = unstructured.SetNestedField(body, children, path...)
 	}
 }
@@ -119,145 +120,14 @@ func (k *kind) differs(in Input, r *resource) []string {
 	if same && !isTerminal(stateOf(r.Body)) {
 		return nil // The resource may not show yet what was sent.
 	}
-	c := comparison{sent: same}
-	c.compare(body, r.Body, "")
+	paths := azure.Compare(body, r.Body, same)
 	switch {
-	case len(c.paths) == 0 && before == "": // The resource was imported as the spec wants it.
+	case len(paths) == 0 && before == "": // The resource was imported as the spec wants it.
 		setStatus(in.Object, digest(body), "sent")
-	case len(c.paths) == 0 && !same:
+	case len(paths) == 0 && !same:
 		return []string{"a field that was removed"}
 	}
-	return c.paths
-}
-
-// comparison collects where a resource differs from a body. ARM adds fields, which are not compared.
-type comparison struct {
-	// sent says that exactly this body was sent. Fields that the resource lacks then are such that ARM
-	// never returns, as passwords.
-	sent  bool
-	paths []string
-}
-
-func (c *comparison) differ(path string) { c.paths = append(c.paths, strings.TrimPrefix(path, ".")) }
-
-func (c *comparison) compare(want, have any, path string) {
-	switch w := want.(type) {
-	case map[string]any:
-		h, ok := have.(map[string]any)
-		if !ok {
-			c.lacks(want, have, path)
-			return
-		}
-		for _, key := range slices.Sorted(maps.Keys(w)) {
-			c.compare(w[key], valueOf(h, key), path+"."+key)
-		}
-	case []any:
-		h, ok := have.([]any)
-		if !ok {
-			c.lacks(want, have, path)
-			return
-		}
-		c.compareLists(w, h, path)
-	default:
-		if have == nil {
-			c.lacks(want, have, path)
-		} else if !sameScalar(want, have, path) {
-			c.differ(path)
-		}
-	}
-}
-
-// lacks records a field that the resource lacks, or has in another form.
-func (c *comparison) lacks(want, have any, path string) {
-	if isEmpty(want) && have == nil || have == nil && c.sent {
-		return
-	}
-	c.differ(path)
-}
-
-// compareLists compares items by their names, or else by their places.
-func (c *comparison) compareLists(want, have []any, path string) {
-	if len(want) != len(have) {
-		c.differ(path)
-		return
-	}
-	for i, item := range want {
-		place := fmt.Sprintf("%s[%d]", path, i)
-		other := have[i]
-		if name, ok := nameIn(item); ok {
-			at := slices.IndexFunc(have, func(h any) bool { n, _ := nameIn(h); return strings.EqualFold(n, name) })
-			if at < 0 {
-				c.differ(place)
-				continue
-			}
-			other = have[at]
-		}
-		c.compare(item, other, place)
-	}
-}
-
-func nameIn(item any) (string, bool) {
-	m, _ := item.(map[string]any)
-	name, ok := m["name"].(string)
-	return name, ok && name != ""
-}
-
-// valueOf returns the value of a key, which may be an ARM id in another case.
-func valueOf(m map[string]any, key string) any {
-	if value, ok := m[key]; ok || !isID(key) {
-		return value
-	}
-	for other, value := range m {
-		if strings.EqualFold(other, key) {
-			return value
-		}
-	}
-	return nil
-}
-
-func isEmpty(value any) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	default:
-		return false
-	}
-}
-
-func isID(text string) bool { return strings.HasPrefix(strings.ToLower(text), "/subscriptions/") }
-
-// sameScalar compares as ARM does: ids in any case, names of resources and list items in any case, and
-// locations as "West Europe" and "westeurope".
-func sameScalar(want, have any, path string) bool {
-	w, isText := want.(string)
-	h, ok := have.(string)
-	switch {
-	case isText && ok && isID(w):
-		return strings.EqualFold(w, h)
-	case isText && ok && (path == ".name" || strings.HasSuffix(path, "].name")):
-		return strings.EqualFold(w, h)
-	case isText && ok && path == ".location":
-		plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, " ", "")) }
-		return plain(w) == plain(h)
-	}
-	a, isNumber := number(want)
-	b, isOther := number(have)
-	return want == have || isNumber && isOther && a == b
-}
-
-func number(value any) (float64, bool) {
-	switch v := value.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, true
-	default:
-		return 0, false
-	}
+	return paths
 }
 
 // digest returns a hash of a body.
@@ -270,7 +140,7 @@ func digest(body map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sentOf returns the digest of the body that was sent last, or "".
+// sentOf returns status.sent, the digest of the last body that was sent, or "".
 func sentOf(obj *external.Unstructured) string {
 	sent, _, _ := unstructured.NestedString(obj.Object, "status", "sent")
 	return sent

@@ -16,7 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
-// connection is a client of ARM with the subscription of its credentials.
+// connection is an azure.Client with the subscription of its credentials.
 type connection struct {
 	client       *azure.Client
 	subscription string
@@ -29,14 +29,15 @@ type connector struct {
 	options Options
 	observe func(azure.Call)
 	trace   func(http.RoundTripper) http.RoundTripper
-	// own is the connection of objects without spec.credentialsRef; nil if these are refused.
+	// own is the connection of objects without spec.credentialsRef; nil if the pack refuses such
+	// objects.
 	own *connection
 
 	known locked.Map[types.NamespacedName, *connection] // by Secret
 }
 
-// newConnector returns a connector. The function observe is called after each request to ARM, and trace
-// wraps the transport of requests.
+// newConnector returns a connector. The azure.Client calls observe after each request to ARM; trace
+// wraps the http.RoundTripper.
 func newConnector(
 	live client.Client, options Options, observe func(azure.Call), trace func(http.RoundTripper) http.RoundTripper,
 ) (*connector, error) {
@@ -62,13 +63,13 @@ func (c *connector) newClient(credential azcore.TokenCredential) (*azure.Client,
 	})
 }
 
-// secretOf returns the name of the Secret with an object's credentials, or "".
+// secretOf returns spec.credentialsRef.secretName of an object, or "".
 func secretOf(obj *external.Unstructured) string {
 	name, _, _ := unstructured.NestedString(obj.Object, "spec", "credentialsRef", "secretName")
 	return name
 }
 
-// connect returns the connection of an object. The Secret is read once per version.
+// connect returns the connection of an object. connect reads the Secret once per resourceVersion.
 func (c *connector) connect(ctx context.Context, in Input) (*connection, error) {
 	name := secretOf(in.Object)
 	if name == "" {
@@ -96,8 +97,8 @@ func (c *connector) connect(ctx context.Context, in Input) (*connection, error) 
 	return made, nil
 }
 
-// of makes the connection of a Secret's data. With NoCredential the Secret only names the subscription:
-// the emulator takes no credentials, and a client secret must not be sent to it.
+// of returns the connection of a Secret's data. With NoCredential the Secret only names the
+// subscription: the emulator needs no credentials, and must not receive a client secret.
 func (c *connector) of(data map[string][]byte) (*connection, error) {
 	principal, err := azure.ParsePrincipal(data)
 	if err != nil {
@@ -117,10 +118,11 @@ func (c *connector) of(data map[string][]byte) (*connection, error) {
 	return &connection{client: client, subscription: principal.Subscription}, nil
 }
 
-// forget drops the connection of a Secret that was deleted: no password stays in memory.
+// forget drops the connection of a deleted Secret, so that no password stays in memory.
 func (c *connector) forget(secret types.NamespacedName) { c.known.Delete(secret) }
 
-// subscription returns the subscription of an object's credentials, once connect was called for these.
+// subscription returns the subscription of an object's credentials, or "" before the first connect
+// with these credentials.
 func (c *connector) subscription(in Input) string {
 	known := c.own
 	if name := secretOf(in.Object); name != "" {

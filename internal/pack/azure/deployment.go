@@ -9,13 +9,14 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// Submission is how the bodies of resources are sent.
+// Submission is the way in which actuator.submit sends the body of a resource.
 type Submission string
 
 const (
-	// ByPut sends a PUT for the id of a resource.
+	// ByPut sends a PUT for the ARM id of a resource.
 	ByPut Submission = "put"
-	// ByDeployment sends a template deployment with one resource. Only resources in resource groups are sent so.
+	// ByDeployment sends a template deployment with one resource. Only resources in a resource
+	// group are sent ByDeployment.
 	ByDeployment Submission = "deployment"
 )
 
@@ -43,12 +44,12 @@ func (a actuator) submit(
 	return answer, err
 }
 
-// deploymentOf returns the id of the deployment that submits the resource of an object.
+// deploymentOf returns the ARM id of the deployment that submits the resource of an object.
 func deploymentOf(id azure.ID, in Input) (azure.ID, error) {
 	return id.In().Child(deploymentType, "kinship-"+string(in.Object.GetUID()))
 }
 
-// template returns a template with a resource and with its owner, which has to exist.
+// template returns a template with a resource and with its owner, which must exist.
 func (a actuator) template(id azure.ID, body map[string]any) map[string]any {
 	resource, _ := escape(body).(map[string]any)
 	resource["type"], resource["apiVersion"], resource["name"] = a.Type, a.APIVersion, strings.Join(id.Names(), "/")
@@ -68,7 +69,7 @@ func (a actuator) template(id azure.ID, body map[string]any) map[string]any {
 	}
 }
 
-// escape returns a copy of a value in which no text is an expression of templates.
+// escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]".
 func escape(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -91,8 +92,9 @@ func escape(value any) any {
 	return value
 }
 
-// endDeployment deletes a deployment that has ended: a resource group has 800 at most. What the
-// deployment made stays. A deployment that can't be deleted does no harm.
+// endDeployment deletes a deployment that has ended, because a resource group can have only 800
+// deployments. The resources of the deployment are kept. An error has no consequence, so
+// endDeployment ignores the error.
 func (a actuator) endDeployment(ctx context.Context, ended azure.Operation) {
 	if strings.EqualFold(ended.ID.Type(), deploymentType) {
 		_, _ = a.client.Delete(ctx, ended.ID, deploymentVersion)

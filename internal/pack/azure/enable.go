@@ -23,10 +23,11 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// RoleName is the name of the ClusterRole with the rights to the kinds that are enabled.
+// RoleName is the name of the ClusterRole with the rights to the enabled kinds.
 const RoleName = "kinship-azure-kinds"
 
-// RulesOf returns the rights that the pack needs to serve kinds, one rule for each group and set of verbs.
+// RulesOf returns the rights that the pack needs to serve kinds: a PolicyRule for each group and
+// set of verbs.
 func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
 	kinds = slices.Clone(kinds)
 	slices.SortFunc(kinds, func(a, b *catalogue.Kind) int {
@@ -47,23 +48,25 @@ func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
 			kinds = kinds[1:]
 		}
 		rules = append(rules,
-			// The operator deletes no object. The admission plugin OwnerReferencesPermissionEnforcement lets only those
-			// set owner references who may delete the object.
+			// The operator deletes no object, but the admission plugin
+			// OwnerReferencesPermissionEnforcement lets only a user with the right to delete an
+			// object set its ownerReferences.
 			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch", "delete"}},
 			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
-			// For blockOwnerDeletion in owner references.
+			// OwnerReferencesPermissionEnforcement requires this right for blockOwnerDeletion.
 			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
 		)
 	}
 	return rules
 }
 
-// fieldOwner is the field manager of what Enable applies.
+// fieldOwner is the field manager of [Enable].
 const fieldOwner = client.FieldOwner("kinship-azure-enable")
 
 func enabledLabels() map[string]string { return map[string]string{enabledLabel: "true"} }
 
-// enabledObjects returns what Enable wrote: bindings, the role, and the definitions.
+// enabledObjects returns the objects that [Enable] wrote: bindings, ClusterRoles and
+// CustomResourceDefinitions.
 func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.Unstructured, err error) {
 	for _, gvk := range []schema.GroupVersionKind{
 		rbacv1.SchemeGroupVersion.WithKind("RoleBinding"), rbacv1.SchemeGroupVersion.WithKind("ClusterRoleBinding"),
@@ -81,14 +84,14 @@ func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.U
 	return all, nil
 }
 
-// Grant says who gets the rights to kinds, and where.
+// Grant names the account that gets the rights to kinds, and the namespaces.
 type Grant struct {
 	Account rbacv1.Subject
-	// Namespaces, if set, are where the account gets the rights.
+	// Namespaces, if set, are the namespaces in which the account gets the rights.
 	Namespaces []string
 }
 
-// bindings returns what gives the rights of the role.
+// bindings returns the bindings of [RoleName] to Grant.Account.
 func (g Grant) bindings() []client.Object {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: RoleName}
 	if len(g.Namespaces) == 0 {
@@ -107,10 +110,11 @@ func (g Grant) bindings() []client.Object {
 	return all
 }
 
-// Enable gives an account the rights to kinds, and applies their definitions. The rights come first:
-// the operator watches a kind as soon as the kind is served. Kinds that are enabled already stay. A kind can be
-// enabled in several versions if all its objects mean the same in the other version; otherwise Enable
-// changes nothing, and the error names the objects.
+// Enable gives an account the rights to kinds, and applies their CustomResourceDefinitions. Enable
+// writes the rights earlier, because the operator watches a kind as soon as the API server serves
+// the kind. Kinds that are enabled already stay enabled. Enable adds a version of an enabled kind
+// only if all objects of the kind mean the same in that version; otherwise Enable changes nothing,
+// and the error names the objects.
 func Enable(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
 ) error {
@@ -149,7 +153,7 @@ func Enable(
 	return nil
 }
 
-// serving is how long the API server may take to serve a definition.
+// serving is how long the API server may take to serve a CustomResourceDefinition.
 const serving = 30 * time.Second
 
 // awaitServed waits until the API server serves a kind.
@@ -186,7 +190,8 @@ func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error 
 	return nil
 }
 
-// definitionOf returns the CustomResourceDefinition of a kind by its name alone.
+// definitionOf returns an empty CustomResourceDefinition with the name of a kind's
+// CustomResourceDefinition.
 func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	crd := &unstructured.Unstructured{}
 	crd.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -195,8 +200,9 @@ func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	return crd
 }
 
-// writeRoles writes the role of the operator, and the roles by which users who have Kubernetes' own roles view, edit
-// and admin have them for the kinds too.
+// writeRoles writes the ClusterRole of the operator, and ClusterRoles that Kubernetes aggregates
+// into its own ClusterRoles view, edit and admin: a user with the role edit in a namespace may edit
+// the enabled kinds there.
 func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
 	if err := writeRole(ctx, c, role, rules); err != nil {
 		return err
@@ -242,7 +248,8 @@ func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, r
 	return nil
 }
 
-// readRole reads a role, which has a name alone if there is none.
+// readRole reads a ClusterRole. If the ClusterRole does not exist, readRole returns a ClusterRole
+// with a name only.
 func readRole(ctx context.Context, c client.Client, name string) (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
 	if err := c.Get(ctx, client.ObjectKey{Name: name}, role); client.IgnoreNotFound(err) != nil {
@@ -252,8 +259,8 @@ func readRole(ctx context.Context, c client.Client, name string) (*rbacv1.Cluste
 	return role, nil
 }
 
-// without returns the rules without the rights to kinds. The rights to other kinds stay, also to those of another
-// catalogue.
+// without returns the rules without the rights to kinds. without keeps the rights to other kinds,
+// including kinds of another catalogue.
 func without(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) (left []rbacv1.PolicyRule) {
 	for _, rule := range rules {
 		rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(resource string) bool {
@@ -286,8 +293,9 @@ func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRul
 	return all
 }
 
-// Disable deletes the definitions of kinds, and takes back the rights to these once the definitions are gone.
-// Disable changes nothing while an object of the kinds exists.
+// Disable deletes the CustomResourceDefinitions of kinds, and removes the rights after the API
+// server has removed the CustomResourceDefinitions. Disable changes nothing while an object of the
+// kinds exists.
 func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) error {
 	problems := make([]error, 0, len(kinds))
 	for _, k := range kinds {
@@ -313,8 +321,9 @@ func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) erro
 	return writeRoles(ctx, c, role, without(role.Rules, kinds))
 }
 
-// awaitGone waits until the definition of a kind is gone. The API server deletes the objects before: an object that
-// was created at the last moment still needs the operator, with the operator's rights to the kind.
+// awaitGone waits until the API server has removed the CustomResourceDefinition of a kind. The API
+// server deletes the objects earlier: the deletion of an object that was created at the last moment
+// still needs the operator and its rights to the kind.
 func awaitGone(ctx context.Context, c client.Client, k *catalogue.Kind) error {
 	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
 		crd := definitionOf(k)

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// slowly is the pause after errors that only a person outside of the object ends.
+	// slowly is the pause after an error that ends only by an action outside of the object, such as
+	// a larger quota.
 	slowly = time.Minute
-	// ownerPause is the pause before another look for an owner outside of Kubernetes.
+	// ownerPause is the pause until the next lookUpOwner.
 	ownerPause = 15 * time.Second
-	// longestToken bounds the operation that an object records.
+	// longestToken bounds the Operation.Token that an object records.
 	longestToken = 4000
 )
 
-// reason is the form of a reason of a condition.
+// reason is the form of Condition.reason.
 var reason = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
 
-// pending says that ARM goes on with a request.
+// pending returns an external.Error that says that ARM has not finished a request.
 func pending(answer azure.Answer) error {
 	e := &external.Error{Class: external.Pending, After: answer.After, Message: "Azure goes on with the request"}
 	token, err := answer.Operation.Token(longestToken)
@@ -32,7 +33,7 @@ func pending(answer azure.Answer) error {
 	return e
 }
 
-// explain converts an error of the client to an external.Error.
+// explain converts an error of azure.Client to an external.Error.
 func explain(err error) error {
 	f := azure.Classify(err)
 	e := &external.Error{After: f.After, Late: f.Late, Outage: f.Outage, Message: f.Message}
@@ -58,7 +59,8 @@ func explain(err error) error {
 	return e
 }
 
-// explainPoll is explain for the error of a poll. Unless the operation has ended, it may run on.
+// explainPoll is explain for the error of a Poll. The error of a Poll does not end the operation
+// unless azure.Classify says Ended or Missing.
 func explainPoll(err error) error {
 	f := azure.Classify(err)
 	if f.Ended || f.Class == azure.Missing {

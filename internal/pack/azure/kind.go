@@ -18,7 +18,7 @@ type Input = external.Input[*external.Unstructured]
 // entry is a kind of the catalogue.
 type entry = catalogue.Kind
 
-// kind is a kind of the catalogue that is served.
+// kind is a kind of the catalogue that the API server serves.
 type kind struct {
 	*entry
 
@@ -35,7 +35,7 @@ func (p *provider) newKind(of *catalogue.Kind) (*kind, error) {
 	return &kind{entry: of, all: p.kinds, definition: definition, connector: p.connector}, nil
 }
 
-// external returns what the Engine has to know of the kind.
+// external returns the external.Kind that external.Engine needs.
 func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 	gvk := k.GroupVersionKind()
 	return external.Kind[*external.Unstructured, *resource]{
@@ -53,14 +53,15 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 	}
 }
 
-// isWithin reports whether a resource is in another one, such as a network in its resource group.
+// isWithin reports whether a resource is in another resource, such as a VirtualNetwork in its
+// ResourceGroup.
 func isWithin(id, other string) bool {
 	inner, err := azure.ParseID(id)
 	outer, failed := azure.ParseID(other)
 	return err == nil && failed == nil && inner.Within(outer)
 }
 
-// connect returns the requests for an object.
+// connect returns the external.Access for the requests of an object.
 func (k *kind) connect(
 	ctx context.Context, in Input,
 ) (external.Access[*external.Unstructured, *resource], error) {
@@ -85,7 +86,7 @@ func (k *kind) connect(
 	return access, k.checkReferences(k.setting(in))
 }
 
-// checkAddress returns why the spec of an object without a resource gives no id.
+// checkAddress returns an error if the spec of an object without a resource gives no ARM id.
 func (k *kind) checkAddress(in Input) error {
 	if in.Object.GetExternalStatus().ID != nil {
 		return nil
@@ -101,7 +102,8 @@ func (k *kind) checkAddress(in Input) error {
 	return nil
 }
 
-// serial returns the parent of an object's resource, if ARM changes one child of the parent at a time.
+// serial returns the ARM id of the parent of an object's resource if ARM changes only one child of
+// the parent at a time (azure.IsExclusive), or "".
 func (k *kind) serial(in Input) string {
 	if !azure.IsExclusive(k.Type) {
 		return ""
@@ -113,7 +115,7 @@ func (k *kind) serial(in Input) string {
 	return strings.ToLower(id.Parent().String())
 }
 
-// idOf returns the id of an object's resource, which may have to be created.
+// idOf returns the ARM id of an object's resource, which may not exist yet.
 func (k *kind) idOf(in Input) (azure.ID, error) {
 	if known := in.Object.GetExternalStatus().ID; known != nil {
 		return azure.ParseID(*known)
@@ -121,7 +123,7 @@ func (k *kind) idOf(in Input) (azure.ID, error) {
 	return k.address(k.setting(in))
 }
 
-// nameOf returns the name of an object's resource.
+// nameOf returns the name of an object's resource: spec.azureName or metadata.name.
 func nameOf(obj *external.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(obj.Object, "spec", catalogue.AzureNameField); name != "" {
 		return name
@@ -129,7 +131,7 @@ func nameOf(obj *external.Unstructured) string {
 	return obj.GetName()
 }
 
-// specOf returns the spec of an object, which belongs to the object.
+// specOf returns the spec of an object without a copy.
 func specOf(obj *external.Unstructured) map[string]any {
 	spec, _ := obj.Object["spec"].(map[string]any)
 	return spec

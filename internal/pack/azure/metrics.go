@@ -12,7 +12,7 @@ import (
 )
 
 // calls returns the metric for requests to Azure. The name of the metric is part of the API;
-// docs/metrics.md lists it.
+// docs/metrics.md lists the name.
 func calls() *prometheus.HistogramVec {
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "kinship_azure_request_duration_seconds",
@@ -20,18 +20,19 @@ func calls() *prometheus.HistogramVec {
 	}, []string{"provider", "method", "code"})
 }
 
-// otherwise is the label value for providers and codes that are not listed, and operation for the polls of
-// long operations.
+// otherwise is the label value for providers and codes that observed does not list, and operation
+// the label value for polls of long operations.
 const (
 	otherwise = "other"
 	operation = "operation"
 )
 
-// codes are the status codes with a label value of their own. 0 means no answer.
+// codes are the HTTP status codes with a label value of their own. 0 means no answer.
 var codes = []int{0, 200, 201, 202, 204, 400, 401, 403, 404, 409, 412, 413, 429, 500, 502, 503, 504}
 
-// observed returns a function that counts a call. A label value is a provider of the catalogue, such as
-// microsoft.network: the types in ids are chosen by users.
+// observed returns a function that counts an azure.Call. The label value is a provider of the
+// catalogue, such as microsoft.network: users choose the types in ARM ids, so the types can't be
+// label values.
 func observed(v *prometheus.HistogramVec, kinds *catalogue.Catalogue) func(azure.Call) {
 	providers := map[string]bool{operation: true}
 	for _, k := range kinds.Kinds() {

@@ -20,45 +20,45 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Names of what the pack writes on objects.
+// Names that the pack writes on objects.
 const (
 	// Prefix of the pack's finalizers, labels, annotations and field owners.
 	Prefix = "azure.kinship.dev"
-	// finalizer keeps an object until its resource is deleted.
+	// finalizer keeps an object until its resource is deleted in Azure.
 	finalizer = Prefix + "/resource"
-	// enabledLabel is on what Enable writes.
+	// enabledLabel is the label of each object that [Enable] writes.
 	enabledLabel = Prefix + "/enabled"
-	// guard keeps an object while another object refers to it.
+	// guard is the finalizer that keeps an object while another object refers to it.
 	guard = Prefix + "/in-use"
 )
 
-// SecretCredential is the name of a credential for Options.Credential: objects without
-// spec.credentialsRef are refused.
+// SecretCredential is a value of Options.Credential: the pack refuses objects without
+// spec.credentialsRef.
 const SecretCredential = "secret"
 
 // Options are the options of the pack.
 type Options struct {
 	// Endpoint is the address of ARM. Empty means Azure's public cloud.
 	Endpoint string
-	// Credential names the credential of objects without spec.credentialsRef: SecretCredential,
-	// azure.DefaultCredential or azure.NoCredential. Empty means SecretCredential.
+	// Credential names the credential of objects without spec.credentialsRef: [SecretCredential],
+	// azure.DefaultCredential or azure.NoCredential. Empty means [SecretCredential].
 	Credential string
-	// Subscription is where subscription-scoped resources without ownerRef are, for objects without
-	// spec.credentialsRef.
+	// Subscription is the subscription of subscription-scoped resources without spec.ownerRef, for
+	// objects without spec.credentialsRef.
 	Subscription string
-	// Catalogue has the kinds; nil means the embedded one.
+	// Catalogue has the kinds; nil means catalogue.Embedded().
 	Catalogue *catalogue.Catalogue
-	// Submission is how resources are sent. Empty means ByPut.
+	// Submission is the way in which resources are sent. Empty means [ByPut].
 	Submission Submission
-	// Workers is the number of concurrent passes over objects of one kind in one namespace. All kinds
-	// together have three times as many. Zero means 16.
+	// Workers is the number of concurrent passes over objects of one kind in one namespace. All
+	// kinds together have three times as many. Zero means 16.
 	Workers int
-	// Resync is the interval in which resources are compared with their specs. Zero means ten
-	// minutes, negative never.
+	// Resync is the interval at which the operator compares resources with their specs. Zero means
+	// 10 minutes, negative never.
 	Resync time.Duration
 }
 
-// kinds returns the catalogue.
+// kinds returns Options.Catalogue, or catalogue.Embedded().
 func (o Options) kinds() *catalogue.Catalogue {
 	if o.Catalogue != nil {
 		return o.Catalogue
@@ -70,7 +70,7 @@ func (o Options) kinds() *catalogue.Catalogue {
 	return all
 }
 
-// Pack returns the pack for the list in internal/app.
+// Pack returns the pack for app.Packs.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "azure",
@@ -95,7 +95,7 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
-// rules returns the RBAC rules of the pack, beside the rules for kinds that are enabled (RulesOf).
+// rules returns the RBAC rules of the pack, without [RulesOf] the enabled kinds.
 func rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
@@ -106,8 +106,8 @@ func rules() []rbacv1.PolicyRule {
 	}
 }
 
-// traces finds the finalizers of the pack, on Secrets and on the kinds that are enabled. The resources
-// themselves stay in Azure.
+// traces finds the finalizers of the pack, on Secrets and on objects of the enabled kinds.
+// pack.Traces does not concern the resources themselves, which stay in Azure.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	for _, k := range r.Watcher.Served() {

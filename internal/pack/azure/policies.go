@@ -37,7 +37,7 @@ func groups(options Options) []string {
 	return slices.Compact(all)
 }
 
-// written selects writes of resources in groups.
+// written returns a MatchResources that selects writes of a resource in API groups.
 func written(
 	groups []string, resource string, operations ...admissionregistrationv1.OperationType,
 ) *admissionregistrationv1.MatchResources {
@@ -53,9 +53,9 @@ func written(
 	}
 }
 
-// askForSecrets returns a policy with which the API server checks whether the author of an object may
-// use the Secret that the object names. Without this policy, a user without rights to a Secret could have
-// the operator act with the credentials in it.
+// askForSecrets returns a ValidatingAdmissionPolicy with which the API server checks whether the
+// author of an object may use the Secret in spec.credentialsRef. Without the policy, a user without
+// rights to a Secret could make the operator act with the credentials in the Secret.
 func askForSecrets(groups []string) []client.Object {
 	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	const (
@@ -70,8 +70,9 @@ func askForSecrets(groups []string) []client.Object {
 	return pack.ValidatingPolicy(secretsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		FailurePolicy:    &fail,
 		MatchConstraints: written(groups, "*", admissionregistrationv1.Create, admissionregistrationv1.Update),
-		// A write that changes no spec, such as a write of finalizers, needs no check. One of the spec
-		// does: another spec would be carried out with the credentials of the Secret.
+		// A write without a change of the spec, such as a write of finalizers, needs no check. A
+		// write with a change needs a check: the operator would apply the new spec with the
+		// credentials of the Secret.
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
 			Name: "changes-what-the-credentials-do", Expression: "oldObject == null || object.?spec != oldObject.?spec",
 		}},

@@ -13,7 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// relationsOf returns the relations of a kind that the API server serves, if the kind is in the catalogue.
+// relationsOf returns the relations of a kind that the API server serves, if the catalogue has the
+// kind.
 func relationsOf(options Options, served schema.GroupVersionKind) []relation.Relation {
 	if !strings.HasSuffix(served.Group, catalogue.GroupSuffix) {
 		return nil // Without the time that the catalogue takes.
@@ -83,8 +84,8 @@ func (k *kind) relations() []relation.Relation {
 	}
 }
 
-// referenceKinds returns the kinds that references may lead to, or nothing if a field may refer to any kind. A kind
-// without such fields has itself.
+// referenceKinds returns the kinds that references may name, or nil if a field may refer to any
+// kind. For a kind without reference fields, referenceKinds returns only the kind itself.
 func (k *kind) referenceKinds() []schema.GroupKind {
 	fields, err := k.ReferenceFields()
 	if err != nil {
@@ -104,10 +105,11 @@ func (k *kind) referenceKinds() []schema.GroupKind {
 	return all
 }
 
-// ownerKind returns the kind of the owner, or the zero value if the kind has several kinds of owners.
+// ownerKind returns the GroupKind of the owner, or the zero value if owners can be of several
+// kinds.
 func (k *kind) ownerKind() schema.GroupKind { return k.kindOf(k.Owner) }
 
-// kindOf returns the name in Kubernetes of an ARM type, or the zero value.
+// kindOf returns the GroupKind of an ARM type, or the zero value.
 func (k *kind) kindOf(armType string) schema.GroupKind {
 	if known := k.all.Default(armType); known != nil {
 		return known.GroupVersionKind().GroupKind()
@@ -115,7 +117,8 @@ func (k *kind) kindOf(armType string) schema.GroupKind {
 	return schema.GroupKind{}
 }
 
-// owner returns the owner of an object if it is named in the Kubernetes form, and its kind.
+// owner returns the owner in spec.ownerRef.kubernetes and its GroupKind, or nil for an owner in
+// another form.
 func (k *kind) owner(obj *external.Unstructured) (*catalogue.KubernetesReference, schema.GroupKind) {
 	reference, _, err := catalogue.Owner(specOf(obj))
 	if err != nil || reference.Kubernetes == nil {
@@ -141,8 +144,8 @@ func (k *kind) references(obj *external.Unstructured) (all []catalogue.Found) {
 	return all
 }
 
-// targetKind returns the kind that a reference names or, if it names none, the only kind that its
-// field may refer to.
+// targetKind returns the GroupKind that a reference names. For a reference without a kind,
+// targetKind returns the only GroupKind that its field may refer to, or the zero value.
 func (k *kind) targetKind(named *catalogue.KubernetesReference, targets []catalogue.Target) schema.GroupKind {
 	var only schema.GroupKind
 	for _, t := range targets {

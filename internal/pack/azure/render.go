@@ -15,12 +15,12 @@ import (
 
 // Request is a request to ARM that the operator would send for an object.
 type Request struct {
-	// Object is kind and name, as in VirtualNetwork/net.
+	// Object is kind and name, such as VirtualNetwork/net.
 	Object string
 	// Method is PUT, or GET for an unmanaged object.
 	Method         string
 	ID, APIVersion string
-	// Body that the resource is to have, also if the object is unmanaged.
+	// Body is the body that the resource should have, also for an unmanaged object.
 	Body map[string]any
 }
 
@@ -28,17 +28,17 @@ type Request struct {
 type Manifests struct {
 	Kinds   *catalogue.Catalogue
 	Objects []*unstructured.Unstructured
-	// Subscription of objects whose files name none.
+	// Subscription is the subscription of objects whose files name no subscription.
 	Subscription string
-	// Find returns the ARM id of an object that is in no file, or "". Find may be nil.
+	// Find returns the ARM id of an object that no file has, or "". Find may be nil.
 	Find func(gk schema.GroupKind, namespace, name string) (string, error)
 }
 
 // deepest bounds the length of a chain of owners.
 const deepest = 16
 
-// Render returns a request for each object of a kind in the catalogue. The error lists all objects for
-// which there is none.
+// Render returns a [Request] for each of Manifests.Objects. The error names each object without a
+// [Request].
 func (m *Manifests) Render() ([]Request, error) {
 	var all []Request
 	var problems []error
@@ -96,8 +96,8 @@ func (m *Manifests) idOf(k *kind, s setting) (string, error) {
 	return id.String(), nil
 }
 
-// settingOf returns an object with its kind. The ids of other objects are found in the files, and then
-// in the cluster.
+// settingOf returns an object with its kind. setting.id finds the ARM ids of other objects in
+// Manifests.Objects, and else by Manifests.Find.
 func (m *Manifests) settingOf(u *unstructured.Unstructured, most int) (*kind, setting, error) {
 	found := m.Kinds.Find(u.GroupVersionKind())
 	if found == nil {
@@ -118,7 +118,7 @@ func (m *Manifests) settingOf(u *unstructured.Unstructured, most int) (*kind, se
 	}, nil
 }
 
-// lookUp returns the ARM id of an object that another one names, or "".
+// lookUp returns the ARM id of an object that another object names, or "".
 func (m *Manifests) lookUp(gk schema.GroupKind, namespace, name string, most int) string {
 	for _, u := range m.Objects {
 		same := u.GroupVersionKind().GroupKind() == gk && u.GetName() == name && u.GetNamespace() == namespace

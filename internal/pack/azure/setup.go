@@ -29,7 +29,7 @@ type provider struct {
 	log       logr.Logger
 }
 
-// setup adds the pack's controllers to a manager.
+// setup adds the pack's controllers to a manager.Manager.
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	requests := calls()
 	connector, err := newConnector(env.Live, options, observed(requests, options.kinds()), env.Trace)
@@ -64,7 +64,8 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	return nil
 }
 
-// discover adds a kind that the API server serves, if the kind is in the catalogue.
+// discover adds a kind that the API server serves to external.Engine, if the catalogue has the
+// kind.
 func (p *provider) discover(served watch.Mapping) {
 	found := p.kinds.Find(served.Resource.GroupVersion().WithKind(served.Kind))
 	if found == nil {

@@ -19,7 +19,8 @@ import (
 // longestBody bounds status.resource, in bytes of JSON.
 const longestBody = 128 << 10
 
-// observe writes the resource into the status, and tells whether it serves.
+// observe writes the resource into status.resource, and returns an Outcome that says whether the
+// resource is usable.
 func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
 	setStatus(obj, shown(r.Body), "resource")
 	setStatus(obj, k.unknown(r.Body), "unknown")
@@ -33,7 +34,7 @@ func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcom
 	return reconcile.Outcome{}
 }
 
-// Bounds of status.unknown.
+// mostUnknown and longestUnknown bound status.unknown.
 const (
 	mostUnknown    = 256
 	longestUnknown = 1024
@@ -42,8 +43,8 @@ const (
 // managed are the properties that ARM adds to every resource.
 var managed = []string{"/id", "/type", "/name", "/etag", "/systemData", "/apiVersion", "/properties/provisioningState"}
 
-// unknown returns the paths of properties that the schema of the api-version doesn't have, or nil. Children that are
-// objects of their own are left out: each has a status.
+// unknown returns the paths of properties that the schema of the api-version does not have, or nil.
+// unknown leaves out children that are objects of their own, because each child has a status.
 func (k *kind) unknown(body map[string]any) any {
 	_, rest, err := k.FromARM(body, catalogue.Conversion{})
 	if err != nil {
@@ -62,17 +63,18 @@ func (k *kind) unknown(body map[string]any) any {
 	return paths
 }
 
-// isPreserved reports whether a path is that of children which are objects of their own.
+// isPreserved reports whether a path is in Definition.Preserved: the path of children that are
+// objects of their own.
 func (k *kind) isPreserved(path string) bool {
 	return slices.ContainsFunc(k.definition.Preserved, func(p catalogue.Preserved) bool {
 		return path == p.Path || strings.HasPrefix(path, p.Path+"/")
 	})
 }
 
-// longestText bounds each text of a body that is too long to be shown, in bytes.
+// longestText bounds each text in the summary that shown returns for a long body, in bytes.
 const longestText = 1024
 
-// short returns the beginning of a text.
+// short returns the first longestText bytes of a text.
 func short(text string) string {
 	if len(text) <= longestText {
 		return text
@@ -80,7 +82,8 @@ func short(text string) string {
 	return strings.ToValidUTF8(text[:longestText], "")
 }
 
-// shown returns a body for the status. Of a long one only the state and what names the resource are shown.
+// shown returns a body for status.resource. Of a body above longestBody, shown returns only the
+// provisioningState and the id, name, type, location and etag.
 func shown(body map[string]any) map[string]any {
 	text, err := json.Marshal(body)
 	if err == nil && len(text) <= longestBody {
@@ -109,19 +112,19 @@ func setStatus(obj *external.Unstructured, value any, field string) {
 // stateOf returns the provisioningState of a resource, or "".
 func stateOf(body map[string]any) string { return azure.ProvisioningState(body) }
 
-// isTerminal reports whether a change has ended. Many types have no state.
+// isTerminal reports whether a change has ended. Many ARM types have no provisioningState.
 func isTerminal(state string) bool {
 	return state == "" || strings.EqualFold(state, "Succeeded") || azure.IsFailed(state)
 }
 
-// isLeaving reports whether a resource is being deleted.
+// isLeaving reports whether ARM is deleting a resource.
 func isLeaving(r *resource) bool {
 	state := stateOf(r.Body)
 	return strings.EqualFold(state, "Deleting") || strings.EqualFold(state, "Deprovisioning")
 }
 
-// underWay returns a resource whose change goes on: it does not serve until then, although the answer to
-// the PUT may not say so.
+// underWay returns a resource with a provisioningState that is not terminal: until the operation
+// ends, the resource is not usable, although the answer to the PUT may say Succeeded.
 func underWay(r *resource) *resource {
 	if !isTerminal(stateOf(r.Body)) {
 		return r

@@ -13,10 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// versions returns the versions in which a kind is enabled, the stored one first. The error names the first
-// version that the catalogue doesn't have.
+// versions returns the versions in which a kind is enabled, the stored version first. The error
+// names the first version that the catalogue does not have.
 func versions(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, k *catalogue.Kind,
 ) ([]*catalogue.Kind, error) {
@@ -48,8 +49,9 @@ func versions(
 	return enabled, nil
 }
 
-// define returns the definition of a kind that is enabled in a version, in addition to the versions in which the
-// kind is enabled already. The error names each object that would lose something in the other version.
+// define returns the CustomResourceDefinition of a kind with one more version, besides the versions
+// in which the kind is enabled already. The error names each object that would lose a value in the
+// new version.
 func define(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, k *catalogue.Kind,
 ) (*unstructured.Unstructured, error) {
@@ -76,10 +78,11 @@ func define(
 	return crd, nil
 }
 
-// keepUnknownIn has the API server keep fields in specs that a version doesn't have. The API server converts
-// between versions by their names alone: it would drop these fields when the operator, or a user, writes
-// an object in the other version. The operator refuses an object with a field that the operator's version
-// doesn't have, and nothing is lost.
+// keepUnknownIn sets x-kubernetes-preserve-unknown-fields, so that the API server keeps fields in
+// specs that a version does not have. The API server converts between versions only by a change of
+// apiVersion: otherwise the API server would drop these fields when the operator, or a user, writes
+// an object in the other version. The operator refuses an object with a field that the operator's
+// version does not have, and no value is lost.
 func keepUnknownIn(crd *unstructured.Unstructured) {
 	listed, _, _ := unstructured.NestedFieldNoCopy(crd.Object, "spec", "versions")
 	versions, _ := listed.([]any)
@@ -105,11 +108,11 @@ func keepUnknown(schema any) {
 	keepUnknown(s["additionalProperties"])
 }
 
-// page bounds the lists of checkObjects.
+// page bounds each List of checkObjects.
 const page = 500
 
-// checkObjects refuses another version of a kind for which the bodies of existing objects would differ. It names
-// all such objects.
+// checkObjects refuses another version of a kind if the bodies of existing objects would differ.
+// The error names all such objects.
 func checkObjects(ctx context.Context, c client.Client, all *catalogue.Catalogue, from, to *catalogue.Kind) error {
 	var problems []error
 	next := ""
@@ -136,7 +139,7 @@ func checkObjects(ctx context.Context, c client.Client, all *catalogue.Catalogue
 	return nil
 }
 
-// convertible returns why an object doesn't mean the same in another version.
+// convertible returns an error if an object would have another body in another version.
 func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, to *catalogue.Kind) error {
 	spec, _ := u.Object["spec"].(map[string]any)
 	with := catalogue.Conversion{
@@ -158,15 +161,13 @@ func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, t
 	if reflect.DeepEqual(before, after) {
 		return nil
 	}
-	var c comparison
-	c.compare(before, after, "")
-	c.compare(after, before, "")
-	slices.Sort(c.paths)
+	paths := slices.Concat(azure.Compare(before, after, false), azure.Compare(after, before, false))
+	slices.Sort(paths)
 	return fmt.Errorf("in version %s another body would be sent, which differs in %s", to.Version,
-		strings.Join(slices.Compact(c.paths), ", "))
+		strings.Join(slices.Compact(paths), ", "))
 }
 
-// used returns an error for each kind with objects, in any of the versions in which the kind is enabled.
+// used returns an error if a kind has objects, in any of the versions in which the kind is enabled.
 func used(ctx context.Context, c client.Client, k *catalogue.Kind) error {
 	crd := definitionOf(k)
 	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {

@@ -16,15 +16,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/dataflow"
 )
 
-// admitter handles the admission requests of the pack. Every replica of the operator runs one. The API
-// server does not ask for the operator's own writes.
+// admitter handles the admission requests of the pack in every replica of the operator. The API
+// server calls no webhook of the pack for the operator's own writes.
 type admitter struct {
 	*environment
 
 	operators pack.Operators
 }
 
-// mutate records who wrote the spec of an object, and replaces short names of definitions.
+// mutate records the author of a spec by authorise.Record, and replaces short names of definitions.
 func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Response {
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
@@ -40,7 +40,8 @@ func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Re
 	return admission.Patched("", append(patches, short...)...)
 }
 
-// replaceShortNames returns the patches that replace the short names of definitions.
+// replaceShortNames returns the patches that replace the short names of definitions, such as
+// spec.workload.type.
 func (a *admitter) replaceShortNames(req admission.Request) ([]webhook.JSONPatchOp, error) {
 	var patches []webhook.JSONPatchOp
 	replace := func(path string, content map[string]any, err error) error {
@@ -72,8 +73,8 @@ func (a *admitter) replaceShortNames(req admission.Request) ([]webhook.JSONPatch
 	return patches, err
 }
 
-// validate refuses an application or a component that can never work. The reconcilers check the same,
-// and write a condition.
+// validate refuses an ApplicationConfiguration or a Component that can never work. The reconcilers
+// check the same fields, and write a condition.
 func (a *admitter) validate(_ context.Context, req admission.Request) admission.Response {
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
@@ -102,7 +103,7 @@ func decodeAndCheck[T any](req admission.Request, check func(*T) error) error {
 	return check(&obj)
 }
 
-// checkApplication checks the fields of an application that need no other object.
+// checkApplication checks the fields of an ApplicationConfiguration that need no other object.
 func checkApplication(ac *oamv1alpha2.ApplicationConfiguration) error {
 	for i := range ac.Spec.Components {
 		c, field := &ac.Spec.Components[i], fmt.Sprintf("spec.components[%d]", i)
@@ -137,7 +138,7 @@ func checkInputs(inputs []oamv1alpha2.DataInput, field string) error {
 	return nil
 }
 
-// checkComponent checks the workload of a Component, and the paths of its parameters.
+// checkComponent checks spec.workload of a Component, and the fieldPaths of its parameters.
 func checkComponent(c *oamv1alpha2.Component) error {
 	if _, err := objectOf(c.Spec.Workload, "spec.workload"); err != nil {
 		return err

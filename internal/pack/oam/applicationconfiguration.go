@@ -34,16 +34,16 @@ type applicationPass struct {
 	id       object.ID
 	recorded *oamv1alpha2.ApplicationConfiguration
 	app      application
-	// former is status.workloads at the begin of the pass. An entry stays in the status until its
-	// objects are deleted: after a restart the operator reads from former which objects to delete.
+	// former is status.workloads at the start of the pass. The status keeps an entry until its
+	// objects are deleted: after a restart, the operator reads from former which objects to delete.
 	former []oamv1alpha2.WorkloadStatus
-	// formerHistory is status.historyWorkloads at the begin of the pass.
+	// formerHistory is status.historyWorkloads at the start of the pass.
 	formerHistory []oamv1alpha2.HistoryWorkload
-	// history are the workloads of other revisions that stay.
+	// history are the workloads of other revisions that the pass keeps.
 	history []oamv1alpha2.HistoryWorkload
-	// have is the inventory.
+	// have is the result of inventory.
 	have []apply.Entry
-	// skip are objects that are not applied in this pass.
+	// skip are objects that this pass does not apply.
 	skip []object.ID
 }
 
@@ -81,7 +81,7 @@ func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
 	r.exchanging.Delete(id)
 }
 
-// updateFinalizer adds the finalizer to an application with scopes.
+// updateFinalizer adds the finalizer to an ApplicationConfiguration with scopes.
 func (r *applicationReconciler) updateFinalizer(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	if slices.ContainsFunc(p.Spec.Components, func(c oamv1alpha2.ApplicationConfigurationComponent) bool {
 		return len(c.Scopes) > 0
@@ -111,15 +111,16 @@ func (r *applicationReconciler) render(_ context.Context, p *applicationPass) re
 	var err error
 	from := r.sourcesIn(p.Namespace)
 	if p.app, err = render(p.ApplicationConfiguration, from); err != nil {
-		// A kind that is installed later wakes the application.
+		// watcher.Use requeues the ApplicationConfiguration when a kind in from.asked is installed.
 		r.watcher.Use(p.id, slices.Collect(maps.Keys(from.asked))...)
 		return reconcile.Refuse(reasonError, "%s", err)
 	}
 	return reconcile.Outcome{}
 }
 
-// watchKinds has the kinds of all objects of the application watched, and of its former objects. The pass
-// does not wait for the kinds of scopes: a scope that is created later wakes the application.
+// watchKinds watches the kinds of all objects of the application, and of its former objects. The
+// pass does not wait for the kinds of scopes: a scope that is created later requeues the
+// ApplicationConfiguration.
 func (r *applicationReconciler) watchKinds(_ context.Context, p *applicationPass) reconcile.Outcome {
 	p.have = r.inventory(p)
 	var kinds, scopes []schema.GroupKind
@@ -161,7 +162,7 @@ func (a application) objects() []*unstructured.Unstructured {
 	return all
 }
 
-// conclude writes the status.
+// conclude writes the condition Synced and the status.
 func (r *applicationReconciler) conclude(
 	ctx context.Context, p *applicationPass, outcome reconcile.Outcome,
 ) reconcile.Outcome {
@@ -175,7 +176,7 @@ func (r *applicationReconciler) conclude(
 	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(r.writeStatus(ctx, p))))
 }
 
-// writeStatus writes the status, of which other controllers own the fields named status.
+// writeStatus writes the status without the fields named status, which other controllers own.
 func (r *applicationReconciler) writeStatus(ctx context.Context, p *applicationPass) error {
 	wrote, err := r.writer.Status(ctx, p.id, p.recorded, p.ApplicationConfiguration, true)
 	if wrote {

@@ -15,14 +15,14 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// Waves of the objects of an application. A trait finds its workload.
+// workloadWave precedes traitWave, so that a trait finds its workload.
 const (
 	workloadWave = iota
 	traitWave
 )
 
-// inventory returns the objects that the application has: those of the last pass in memory, with what
-// the status names besides.
+// inventory returns the objects that the application has: the inventory of the last pass in memory,
+// and further objects in applicationPass.former and formerHistory.
 func (r *applicationReconciler) inventory(p *applicationPass) []apply.Entry {
 	var all []apply.Entry
 	if known, ok := r.inventories.Load(p.id); ok {
@@ -86,8 +86,8 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 	return r.obstacles(p.id, err, result)
 }
 
-// isApplied reports whether an object was applied for the present generation of its application, and for
-// the present revision of its component (--oam-apply-once-only).
+// isApplied reports whether an object was applied for the current generation of its
+// ApplicationConfiguration, and for the current revision of its Component (--oam-apply-once-only).
 func (r *applicationReconciler) isApplied(id object.ID, want *unstructured.Unstructured) bool {
 	found, presence := r.watcher.Get(id)
 	if presence != relation.Present || found.Content == nil {
@@ -99,8 +99,9 @@ func (r *applicationReconciler) isApplied(id object.ID, want *unstructured.Unstr
 		!slices.ContainsFunc(labels, func(l string) bool { return found.Labels[l] != want.GetLabels()[l] })
 }
 
-// withoutHistory returns the inventory without earlier workloads of components that have a workload
-// for each revision: a trait moves the work from one to the other, and deletes the earlier.
+// withoutHistory returns applicationPass.have without applicationPass.history: with a workload for
+// each revision, a trait moves the work from one workload to the next, and deletes the earlier
+// workload.
 func (p *applicationPass) withoutHistory() []apply.Entry {
 	stays := map[object.ID]bool{}
 	for _, h := range p.history {
@@ -109,8 +110,7 @@ func (p *applicationPass) withoutHistory() []apply.Entry {
 	return slices.DeleteFunc(slices.Clone(p.have), func(e apply.Entry) bool { return stays[e.ID] })
 }
 
-// history returns the earlier workloads of the components that have a workload for each revision, in
-// the order of their names.
+// history returns the earlier workloads of each part with part.isPerRevision, sorted by name.
 func (r *applicationReconciler) history(p *applicationPass) []oamv1alpha2.HistoryWorkload {
 	var all []oamv1alpha2.HistoryWorkload
 	for _, part := range p.app.parts {
@@ -138,8 +138,9 @@ func (r *applicationReconciler) history(p *applicationPass) []oamv1alpha2.Histor
 	return all
 }
 
-// setWorkloads writes the workloads and the traits into the status. Values that other controllers
-// wrote into fields named status are kept, for the same revision and the same trait.
+// setWorkloads writes the workloads and the traits into status.workloads. setWorkloads keeps the
+// values that other controllers wrote into fields named status, for the same revision and the same
+// trait.
 func (p *applicationPass) setWorkloads() {
 	before := p.former
 	p.Status.Workloads = make([]oamv1alpha2.WorkloadStatus, 0, len(p.app.parts))
@@ -167,8 +168,8 @@ func (p *applicationPass) setWorkloads() {
 	p.Status.HistoryWorkloads = slices.Clone(p.history)
 }
 
-// keepFormer adds the former workloads to the status, whose objects and scopes are not collected yet, and
-// the former workloads of other revisions.
+// keepFormer adds to the status the former workloads whose objects or scopes still exist, and the
+// former workloads of other revisions (formerHistory).
 func (p *applicationPass) keepFormer() {
 	for _, f := range p.former {
 		if !slices.ContainsFunc(p.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool { return sameObjects(w, f) }) {
@@ -183,7 +184,8 @@ func (p *applicationPass) keepFormer() {
 	}
 }
 
-// sameObjects reports whether two entries name the same workload, traits and scopes.
+// sameObjects reports whether two entries of status.workloads name the same workload, traits and
+// scopes.
 func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
 	sameTrait := func(s, t oamv1alpha2.WorkloadTrait) bool { return s.Reference == t.Reference }
 	sameScope := func(s, t oamv1alpha2.WorkloadScope) bool { return s.Reference == t.Reference }
@@ -191,8 +193,8 @@ func sameObjects(a, b oamv1alpha2.WorkloadStatus) bool {
 		slices.EqualFunc(a.Traits, b.Traits, sameTrait) && slices.EqualFunc(a.Scopes, b.Scopes, sameScope)
 }
 
-// forgetFormer removes former workloads from the status. It is the last step: the objects of the former
-// workloads are deleted, and their scopes are left.
+// forgetFormer removes former workloads from the status. forgetFormer is the last step: the objects
+// of the former workloads are deleted, and have left their scopes.
 func (*applicationReconciler) forgetFormer(_ context.Context, p *applicationPass) reconcile.Outcome {
 	p.setWorkloads()
 	return reconcile.Outcome{}

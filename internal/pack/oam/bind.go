@@ -15,15 +15,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// The fields that say where the reference to a workload is written, but for the names of the definitions.
+// workloadRefPath and workloadRefsPath are fields of definitions that say where to write a
+// reference to a workload. The name of the definition follows.
 const (
 	workloadRefPath  = "spec.workloadRefPath of TraitDefinition/"
 	workloadRefsPath = "spec.workloadRefsPath of ScopeDefinition/"
 )
 
-// bindTrait writes the reference to the workload into a trait, at workloadRefPath of the trait's
-// definition. A definition without the path takes no part in the mechanism: the trait stays as it is
-// (seed 5, proposal 2).
+// bindTrait writes the reference to the workload into a trait, at spec.workloadRefPath of its
+// TraitDefinition. Without spec.workloadRefPath, bindTrait leaves the trait unchanged (seed 5,
+// proposal 2).
 func bindTrait(
 	trait *unstructured.Unstructured, definition *oamv1alpha2.TraitDefinition, to *unstructured.Unstructured,
 	budget *relation.Budget,
@@ -42,9 +43,9 @@ func bindTrait(
 	return nil
 }
 
-// checkPath returns a *relation.FieldError if the path in a field of a definition does not lead to a field in
-// the schema of a kind: the API server would drop the reference to the workload without a word. Without a
-// schema nothing is known, and nothing is refused.
+// checkPath returns a *relation.FieldError if a path in a definition leads to no field in the
+// schema of a kind: the API server would drop the reference to the workload silently. If the schema
+// is unknown, checkPath returns nil.
 func (e *environment) checkPath(
 	ctx context.Context, field, text string, gvk schema.GroupVersionKind, want string,
 ) error {
@@ -62,8 +63,8 @@ func (e *environment) checkPath(
 	return nil
 }
 
-// checkPaths checks where the references to workloads are written into traits. The schema of a kind may be
-// mended without an event, so that a wrong path is tried again.
+// checkPaths calls checkPath for spec.workloadRefPath of each trait. An administrator may correct
+// the schema of a kind without an event, so the pass repeats after a wrong path.
 func (r *applicationReconciler) checkPaths(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	for _, part := range p.app.parts {
 		for _, t := range part.traits {

@@ -15,10 +15,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// revisionLimit is how many revisions of a Component are kept that no application names.
+// revisionLimit is how many revisions of a Component the operator keeps besides those that an
+// ApplicationConfiguration names.
 const revisionLimit = 50
 
-// latestRevision returns the name of the revision of a Component's present spec, if there is one yet.
+// latestRevision returns the name of status.latestRevision, and whether the revision is of the
+// Component's current spec.
 func latestRevision(c *oamv1alpha2.Component) (string, bool) {
 	if c.Status.LatestRevision == nil {
 		return "", false
@@ -26,8 +28,9 @@ func latestRevision(c *oamv1alpha2.Component) (string, bool) {
 	return c.Status.LatestRevision.Name, c.Status.ObservedGeneration == c.Generation
 }
 
-// isRecorded implements engine.Kind.Ready: a Component can be used when its present spec has a revision.
-// The id wakes the applications of the Component: its labels and annotations are copied to the workload.
+// isRecorded implements engine.Kind.Ready: a Component can be used when its current spec has a
+// revision. A change of the id requeues the Component's ApplicationConfigurations, so the id
+// contains the labels and annotations, which render copies to the workload.
 func isRecorded(obj client.Object) (string, bool) {
 	c := obj.(*oamv1alpha2.Component)
 	name, ok := latestRevision(c)
@@ -51,7 +54,7 @@ func newComponents(e *environment, writes *reconcile.Writes) *reconcile.Pass[*co
 	}.pass()
 }
 
-// record creates a revision, unless the newest one has the spec of the Component.
+// record creates a ControllerRevision, unless the newest revision has the spec of the Component.
 func (r componentReconciler) record(ctx context.Context, p *componentPass) reconcile.Outcome {
 	var last int64
 	if latest := p.obj.Status.LatestRevision; latest != nil {
@@ -84,14 +87,15 @@ func sameSpec(a, b *oamv1alpha2.Component) bool {
 	return equality.Semantic.DeepEqual(before, now) && equality.Semantic.DeepEqual(a.Spec.Parameters, b.Spec.Parameters)
 }
 
-// collect deletes the oldest revisions that no application names.
+// collect deletes the oldest revisions that no ApplicationConfiguration names.
 func (r componentReconciler) collect(ctx context.Context, p *componentPass) reconcile.Outcome {
 	return r.history.Prune(ctx, p.obj, p.obj.Status.LatestRevision.Name, func(old *appsv1.ControllerRevision) bool {
 		return len(r.engine.Sources(object.Of(old, revisionKind.GroupKind()), "")) > 0 || r.isDeployed(old)
 	})
 }
 
-// isDeployed reports whether an application has a workload of a revision.
+// isDeployed reports whether an ApplicationConfiguration has a workload of a revision in
+// status.historyWorkloads.
 func (r componentReconciler) isDeployed(revision *appsv1.ControllerRevision) bool {
 	for _, source := range r.engine.Sources(r.history.ParentOf(revision), "") {
 		ac, ok := r.engine.Get(source).(*oamv1alpha2.ApplicationConfiguration)

@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// addNode adds an object with data outputs or data inputs to the data flow of the application. field is
-// where the application has the object.
+// addNode adds a dataflow.Node for an object with dataOutputs or dataInputs. The parameter field is
+// the field of the ApplicationConfiguration with the object.
 func (p *part) addNode(
 	obj *unstructured.Unstructured, field string, outputs []oamv1alpha2.DataOutput, inputs []oamv1alpha2.DataInput,
 ) error {
@@ -60,10 +60,10 @@ func conditionsOf(all []oamv1alpha2.ConditionRequirement) []dataflow.Condition {
 	return conditions
 }
 
-// jsonPatch is the only published type of operations on a store.
+// jsonPatch is the only published StoreReference.Operations[*].Type.
 const jsonPatch = "jsonPatch"
 
-// storeOf returns the store that a reference names, or nil.
+// storeOf returns the dataflow.Store of a StoreReference, or nil.
 func storeOf(ref oamv1alpha2.StoreReference, field string) (*dataflow.Store, error) {
 	if ref.Kind == "" {
 		return nil, nil
@@ -84,7 +84,7 @@ func storeOf(ref oamv1alpha2.StoreReference, field string) (*dataflow.Store, err
 	return s, nil
 }
 
-// nodes returns the workloads and traits with data outputs or inputs.
+// nodes returns the workloads and traits with dataOutputs or dataInputs.
 func (a application) nodes() []dataflow.Node {
 	var all []dataflow.Node
 	for _, p := range a.parts {
@@ -93,8 +93,8 @@ func (a application) nodes() []dataflow.Node {
 	return all
 }
 
-// passData writes the values of data outputs into the objects with data inputs. An object whose
-// values are not there yet is not applied in this pass.
+// passData writes the values of dataOutputs into the objects with dataInputs. An object that still
+// lacks a value is not applied in this pass.
 func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	p.Status.Dependency.Unsatisfied = nil
 	nodes := p.app.nodes()
@@ -123,7 +123,7 @@ func (r *applicationReconciler) passData(ctx context.Context, p *applicationPass
 	return faultOf(p.app.distinct())
 }
 
-// maxUnsatisfied is how many entries status.dependency.unsatisfied has room for.
+// maxUnsatisfied bounds status.dependency.unsatisfied.
 const maxUnsatisfied = 1024
 
 func (p *applicationPass) setUnsatisfied(missing []dataflow.Missing) {
@@ -136,8 +136,8 @@ func (p *applicationPass) setUnsatisfied(missing []dataflow.Missing) {
 	}
 }
 
-// faultOf returns the outcome of an error: a *relation.FieldError ends when a user changes the field, and any
-// other error is tried again.
+// faultOf returns the Outcome of an error: a *relation.FieldError stays until a user changes the
+// field, and the pass repeats after any other error.
 func faultOf(err error) reconcile.Outcome {
 	if _, ok := errors.AsType[*relation.FieldError](err); ok {
 		return reconcile.Refuse(reasonError, "%s", err)

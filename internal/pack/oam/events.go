@@ -8,16 +8,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// The published reasons of events about applications.
+// The published reasons of events about ApplicationConfigurations.
 const (
 	eventApplied      = "AppliedComponents"
 	eventCannotRender = "CannotRenderComponents"
 	eventCannotApply  = "CannotApplyComponents"
 )
 
-// reportChanges records an event about changes of an application's objects. The first objects of an
-// application are no news: with hundreds of new applications, the events would cost as much as the
-// applications.
+// reportChanges records an event about changes of an application's objects, but not about the first
+// objects: with hundreds of new ApplicationConfigurations, the events would cost as much as the
+// ApplicationConfigurations.
 func (r *applicationReconciler) reportChanges(p *applicationPass, changes apply.ChangeSet) {
 	if changes.Changed() && len(p.former) > 0 {
 		r.events.Eventf(p.ApplicationConfiguration, nil, corev1.EventTypeNormal, eventApplied, "Apply",
@@ -25,9 +25,9 @@ func (r *applicationReconciler) reportChanges(p *applicationPass, changes apply.
 	}
 }
 
-// reportOutcome records an event about an application whose condition says since this pass why the
-// application is not what its spec asks for. The first outcome is in the condition alone: usually a new
-// application waits a moment for the revision of a new Component.
+// reportOutcome records an event if this pass has changed the condition Synced to an obstacle. The
+// first outcome is in the condition alone: a new ApplicationConfiguration usually waits a moment
+// for the revision of a new Component.
 func (r *applicationReconciler) reportOutcome(p *applicationPass, outcome reconcile.Outcome) {
 	if outcome.IsDone() || len(p.recorded.Status.Conditions) == 0 {
 		return

@@ -13,15 +13,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
-// statusPolicy keeps users from writing the statuses of the pack, but for those of applications: other
-// controllers write status.status and status.workloads[*].status there.
+// statusPolicy keeps users from writing the statuses of the pack, except the status of an
+// ApplicationConfiguration: there, other controllers write status.status and
+// status.workloads[*].status.
 const statusPolicy = "kinship-oam-statuses"
 
-// authored are the resources whose authors are recorded: the pack acts for them.
+// authored are the resources whose authors the webhook authorsPath records: the pack acts for these
+// authors.
 var authored = []string{applications, components, workloads, scalers, healthScopes}
 
-// objects returns the webhook configurations and the policy of the pack. With --enforcement=policy there
-// are no webhooks, so that no authors are known.
+// objects returns the webhook configurations and the policy of the pack. With --enforcement=policy
+// the pack has no webhooks, so the operator knows no authors.
 func objects(in pack.Installation) []client.Object {
 	resources := []string{components, workloads, scalers, healthScopes}
 	statuses := pack.GuardStatuses(statusPolicy, []string{group}, resources, in)
@@ -54,7 +56,8 @@ func validateOwn(in pack.Installation) client.Object {
 	}
 }
 
-// probe sends a dry-run creation of an application that only the webhook refuses.
+// probe sends a dry-run creation of an ApplicationConfiguration that only the webhook validateName
+// refuses.
 func probe(ctx context.Context, c client.Client, namespace string) error {
 	ac := &oamv1alpha2.ApplicationConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, GenerateName: "kinship-probe-"},
@@ -65,7 +68,8 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 	return pack.Probe(ctx, c, ac, validateName, "ApplicationConfigurations")
 }
 
-// forgetAuthors removes the authors of objects that were written while a guard was missing.
+// forgetAuthors removes the authors of objects that were written while a guard was missing
+// (authorise.Forget).
 func forgetAuthors(ctx context.Context, live client.Client, since string) error {
 	return authorise.Forget(ctx, live, fieldOwner, since,
 		&oamv1alpha2.ApplicationConfigurationList{}, &oamv1alpha2.ComponentList{}, &oamv1alpha2.ContainerizedWorkloadList{},

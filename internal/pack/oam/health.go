@@ -16,8 +16,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// refsOf implements engine.Kind.Ready: an application in the scope is woken when the list of the scope
-// changes.
+// refsOf implements engine.Kind.Ready: a change of spec.workloadRefs requeues the
+// ApplicationConfigurations in the HealthScope.
 func refsOf(obj client.Object) (string, bool) {
 	return fmt.Sprint(obj.(*oamv1alpha2.HealthScope).Spec.WorkloadReferences), true
 }
@@ -36,8 +36,9 @@ func newScopes(e *environment, writes *reconcile.Writes) *reconcile.Pass[*scopeP
 	}.pass()
 }
 
-// sumUp writes the health of each workload, in the order of spec.workloadRefs, and of the scope. A workload
-// that can't be read is unknown, and the reason is its diagnosis.
+// sumUp writes the health of each workload, in the order of spec.workloadRefs, and of the
+// HealthScope. A workload that the operator can't read gets HealthUnknown, with the reason as its
+// diagnosis.
 func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outcome {
 	refs := p.obj.Spec.WorkloadReferences
 	obstacles := make([]reconcile.Outcome, len(refs))
@@ -80,7 +81,7 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 	return outcome
 }
 
-// count adds the health of a workload to the health of a scope.
+// count adds the health of a workload to the ScopeHealthCondition.
 func count(sum *oamv1alpha2.ScopeHealthCondition, health oamv1alpha2.HealthStatus) {
 	sum.Total++
 	switch health {
@@ -95,7 +96,8 @@ func count(sum *oamv1alpha2.ScopeHealthCondition, health oamv1alpha2.HealthStatu
 	sum.HealthStatus = oamv1alpha2.Unhealthy
 }
 
-// healthOf returns the health of a workload with its children: the worst of all that can be judged.
+// healthOf returns the health of a workload with its children: the worst of all health that can be
+// judged.
 func healthOf(id object.ID, found []relation.Object) (oamv1alpha2.HealthStatus, string) {
 	if len(found) == 0 {
 		return oamv1alpha2.Unhealthy, id.Short() + " does not exist"

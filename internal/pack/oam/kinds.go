@@ -10,10 +10,11 @@ import (
 
 // Names in the cluster.
 const (
-	// fieldOwner is the field manager of the pack, and the begin of the field manager of each trait.
+	// fieldOwner is the field manager of the pack, and the prefix of the field manager of each
+	// trait.
 	fieldOwner = "kinship-oam"
-	// finalizer keeps an ApplicationConfiguration until its workloads are out of all scopes. The name
-	// is published.
+	// finalizer keeps an ApplicationConfiguration until its workloads have left all scopes. The
+	// name is published.
 	finalizer = "scope.finalizer.core.oam.dev"
 
 	configuration = "kinship-oam"
@@ -46,13 +47,13 @@ var (
 	serviceKind    = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
 )
 
-// idOf returns the object that a reference of an object in a namespace names.
+// idOf returns the [object.ID] that a TypedReference in an object of a namespace names.
 func idOf(ref oamv1alpha2.TypedReference, namespace string) object.ID {
 	gvk := schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind)
 	return object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: ref.Name}
 }
 
-// in returns the ID of an object of a kind.
+// in returns the [object.ID] of an object of a kind.
 func in(gvk schema.GroupVersionKind, namespace, name string) object.ID {
 	return object.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: namespace, Name: name}
 }

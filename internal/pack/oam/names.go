@@ -14,22 +14,22 @@ import (
 	"github.com/kinship-dev/kinship/pkg/oam"
 )
 
-// noDefinition stands for the type of a trait without a TraitDefinition in names.
+// noDefinition stands for the definition in traitName if the trait has no TraitDefinition.
 const noDefinition = "dummy"
 
-// definitionName returns the name of the definition of an object.
+// definitionName returns the name of the WorkloadDefinition or TraitDefinition of an object.
 func definitionName(obj *unstructured.Unstructured, label, plural string) string {
 	return oam.DefinitionName(obj, label, schema.GroupResource{Group: obj.GroupVersionKind().Group, Resource: plural})
 }
 
-// earlier are the workload and the traits of a component in status.workloads.
+// earlier is an entry of status.workloads: the workload and the traits of a component.
 type earlier = oamv1alpha2.WorkloadStatus
 
-// workloadName returns the name of a component's workload without a name of its own.
+// workloadName returns the name of a component's workload without metadata.name.
 //
-// With a trait whose definition is revisionEnabled, each revision has a workload of the revision's
-// name. A workload that the application has for this revision already keeps its name, so that a
-// revision-enabled trait that is added later does not create the workload anew.
+// With a trait whose definition has spec.revisionEnabled, each revision has a workload of the
+// revision's name. A workload that the application has for this revision already keeps its name, so
+// that a later revisionEnabled trait does not create the workload again.
 func workloadName(component, revision string, revisionEnabled bool, before *earlier) string {
 	switch {
 	case !revisionEnabled:
@@ -41,9 +41,9 @@ func workloadName(component, revision string, revisionEnabled bool, before *earl
 	}
 }
 
-// traitName returns the name of a trait without a name of its own: the name that status.workloads has
-// for a trait of the kind, or else COMPONENT-TYPE-HASH. taken are names that other traits of the
-// component have got.
+// traitName returns the name of a trait without metadata.name: the name in status.workloads of a
+// trait of the same kind, or else COMPONENT-TYPE-HASH. The parameter taken has the names that other
+// traits of the component have got.
 func traitName(
 	component, definition string, trait *oamv1alpha2.ComponentTrait, obj *unstructured.Unstructured,
 	before *earlier, taken map[string]bool,
@@ -66,11 +66,11 @@ func traitName(
 	return name + "-" + traitHash(trait)
 }
 
-// printer writes values as the published runtime does before it computes a hash.
+// printer writes values as the published OAM runtime does before it computes a hash.
 var printer = spew.ConfigState{Indent: " ", SortKeys: true, DisableMethods: true, SpewKeys: true}
 
-// traitHash returns the hash in the name of a trait, which is the one of the published runtime: an
-// application that moves to Kinship keeps its traits.
+// traitHash returns the hash in the name of a trait, computed as in the published OAM runtime: an
+// ApplicationConfiguration that moves to this operator keeps its traits.
 func traitHash(trait *oamv1alpha2.ComponentTrait) string {
 	hash := fnv.New32a()
 	_, _ = printer.Fprintf(hash, "%#v", *trait)

@@ -15,20 +15,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/lineage"
 )
 
-// Options of the pack.
+// Options are the options of the pack.
 type Options struct {
-	// TrustRBAC has the pack act without asking for the rights of authors. Every user who may write
+	// TrustRBAC makes the pack act without a check of the authors' rights. Every user who may write
 	// Components then has the rights of the pack in the namespace.
 	TrustRBAC bool
-	// ApplyOnce has the pack apply a workload or a trait once for each generation of its application and
-	// revision of its component. What other clients change in between stays.
+	// ApplyOnce makes the pack apply a workload or a trait once for each generation of its
+	// ApplicationConfiguration and revision of its Component. The pack keeps changes of other
+	// clients in between.
 	ApplyOnce bool
 	// Kinds are the resources of workloads, traits and scopes beyond those of Kubernetes and of the
-	// pack. The pack has rights to them.
+	// pack, such as dbs.example.com. The pack has rights to Kinds.
 	Kinds []schema.GroupResource
 }
 
-// Pack returns the pack for the operator's list.
+// Pack returns the pack for the list app.Packs.
 func Pack(options Options) pack.Pack {
 	suffix := "." + group
 	return pack.Pack{
@@ -54,7 +55,7 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
-// workloadResources are the resources of Kubernetes that components and traits usually are.
+// workloadResources are the resources of Kubernetes that Components and traits usually are.
 var workloadResources = []rbacv1.PolicyRule{
 	{APIGroups: []string{""}, Resources: []string{"configmaps", "services"}},
 	{APIGroups: []string{"apps"}, Resources: []string{"daemonsets", "deployments", "statefulsets"}},
@@ -63,8 +64,8 @@ var workloadResources = []rbacv1.PolicyRule{
 	{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"ingresses"}},
 }
 
-// rules returns the RBAC rules of the pack: for its own kinds, for the kinds of workloads and traits,
-// and for Options.Kinds.
+// rules returns the RBAC rules of the pack: for its own kinds, for workloadResources, and for
+// Options.Kinds.
 func rules(options Options) []rbacv1.PolicyRule {
 	made := []string{"get", "list", "watch", "create", "patch", "delete"}
 	own := []string{applications, components, workloads, scalers, healthScopes}
@@ -78,7 +79,8 @@ func rules(options Options) []rbacv1.PolicyRule {
 		{APIGroups: []string{group}, Resources: []string{healthScopes}, Verbs: []string{"get"}},
 		{APIGroups: []string{group}, Resources: []string{workloads, scalers}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
-		// For blockOwnerDeletion in owner references.
+		// OwnerReferencesPermissionEnforcement requires this right for blockOwnerDeletion in owner
+		// references.
 		{APIGroups: []string{group}, Resources: owners, Verbs: []string{"update"}},
 		{
 			APIGroups: []string{group}, Resources: []string{"scopedefinitions", "traitdefinitions", "workloaddefinitions"},
@@ -105,8 +107,9 @@ func rules(options Options) []rbacv1.PolicyRule {
 	return slices.Concat(rules, acted)
 }
 
-// traces returns the owner references by which the objects of applications would be deleted with the
-// definition of ApplicationConfiguration, and the finalizers of applications.
+// traces returns the owner references by which the garbage collector would delete the objects of
+// applications together with the CRD of ApplicationConfiguration, and the finalizers of
+// ApplicationConfigurations.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	kept := map[types.UID]bool{}
@@ -128,7 +131,8 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	return all, err
 }
 
-// owned returns the resources of Kubernetes that applications and workloads own.
+// owned returns the resources of Kubernetes that an ApplicationConfiguration or a
+// ContainerizedWorkload may own.
 func owned() []schema.GroupVersionResource {
 	var all []schema.GroupVersionResource
 	for _, r := range workloadResources {

@@ -11,11 +11,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// pathBudget bounds what all paths of one application set, in elements and bytes. The values of an
-// application of 256 components are far below.
+// pathBudget bounds the values that all paths of one application set, in elements and bytes. The
+// values of an application of 256 components are far smaller.
 const pathBudget = 4 << 20
 
-// setParameters returns the content of a workload with the values that an application gives.
+// setParameters returns the content of a workload with the parameterValues of an
+// ApplicationConfiguration.
 func setParameters(
 	content map[string]any, parameters []oamv1alpha2.ComponentParameter,
 	values []oamv1alpha2.ComponentParameterValue, field string, budget *relation.Budget,
@@ -48,7 +49,7 @@ func setParameters(
 	return content, nil
 }
 
-// plain returns a value as JSON has it.
+// plain returns an IntOrString as JSON has it.
 func plain(v intstr.IntOrString) any {
 	if v.Type == intstr.Int {
 		return int64(v.IntVal)

@@ -13,7 +13,7 @@ import (
 // pass is the state of one pass over an object of the pack.
 type pass[T client.Object] struct {
 	id object.ID
-	// obj is changed by the steps, recorded is the object as the cache shows it.
+	// The steps change obj; recorded is the object as the cache has it.
 	obj, recorded T
 }
 
@@ -22,10 +22,11 @@ type controller[T client.Object] struct {
 	*environment
 
 	writer reconcile.Writer
-	// status returns the part of the status with the conditions.
+	// status returns the ConditionedStatus of an object.
 	status func(T) *oamv1alpha2.ConditionedStatus
 	steps  []reconcile.Step[*pass[T]]
-	// forget drops the records of a deleted object, besides those that every kind has. It may be nil.
+	// forget drops the records of a deleted object that only this kind has (see environment.drop).
+	// forget may be nil.
 	forget func(id object.ID)
 }
 
@@ -33,7 +34,7 @@ func (e *environment) writerOf(writes *reconcile.Writes) reconcile.Writer {
 	return reconcile.Writer{Client: e.live, FieldOwner: fieldOwner, Writes: writes}
 }
 
-// pass returns the life of an object: the steps, and then one write of the status.
+// pass returns the reconcile.Pass of a kind: the steps, and then one write of the status.
 func (c controller[T]) pass() *reconcile.Pass[*pass[T]] {
 	return &reconcile.Pass[*pass[T]]{
 		Read: c.read, Live: c.steps, Writes: c.writer.Writes,

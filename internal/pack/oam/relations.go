@@ -99,7 +99,7 @@ var (
 	}
 )
 
-// edge returns the edge that a TypedReference makes.
+// edge returns the relation.Edge of a TypedReference.
 func edge(name string, role relation.Role, from object.ID, ref oamv1alpha2.TypedReference, field string) relation.Edge {
 	return relation.Edge{
 		Relation: name, Role: role, Declarer: from, Source: relation.Named(from),

@@ -21,13 +21,13 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// sources is what an application is rendered from. The functions read a cache and never block.
+// sources are the objects from which render renders an application. The methods read a cache and
+// never block.
 type sources interface {
-	// component returns the spec of a component with the name of the Component and of its revision:
-	// of componentName the present spec, and of revisionName the recorded one. The error says what
-	// is missing.
+	// component returns the spec, the name and the revision of a Component: for componentName the
+	// current spec, and for revisionName the recorded spec. The error says which object is missing.
 	component(c *oamv1alpha2.ApplicationConfigurationComponent) (found component, err error)
-	// trait returns the definition of a trait, or nil.
+	// trait returns a TraitDefinition, or nil.
 	trait(name string) *oamv1alpha2.TraitDefinition
 	// plural returns the plural of a kind, such as "mydbs", and whether the API server serves the
 	// kind.
@@ -43,12 +43,12 @@ type component struct {
 	authors        []authorise.Author
 }
 
-// application is what an ApplicationConfiguration asks for.
+// application has the objects that an ApplicationConfiguration requests.
 type application struct {
 	parts []part
-	// stores are objects that hold data outputs.
+	// stores are objects that hold dataOutputs.
 	stores []*unstructured.Unstructured
-	// budget bounds what paths set in all objects of the application.
+	// budget bounds the values that paths set in all objects of the application.
 	budget *relation.Budget
 }
 
@@ -60,16 +60,16 @@ type part struct {
 	scopes              []oamv1alpha2.TypedReference
 	// isPerRevision says that each revision of the component has a workload of its own.
 	isPerRevision bool
-	// authors wrote the application and the component.
+	// authors wrote the ApplicationConfiguration and the Component.
 	authors []authorise.Author
-	// nodes are the workload and the traits with data outputs or data inputs.
+	// nodes are the workload and the traits with dataOutputs or dataInputs.
 	nodes []dataflow.Node
 }
 
 // trait is a trait of a workload.
 type trait struct {
 	object *unstructured.Unstructured
-	// definition is nil if there is no TraitDefinition. definitionName is then noDefinition.
+	// definition is nil if the TraitDefinition does not exist. definitionName is then noDefinition.
 	definition     *oamv1alpha2.TraitDefinition
 	definitionName string
 	// message says that the TraitDefinition is missing.
@@ -85,11 +85,12 @@ type renderer struct {
 
 	from   sources
 	budget *relation.Budget
-	// instances is how many workloads come from a component.
+	// instances is the number of workloads of each Component.
 	instances map[string]int
 }
 
-// render returns what an ApplicationConfiguration asks for. An error is a *relation.FieldError.
+// render returns the application that an ApplicationConfiguration requests. An error is a
+// *relation.FieldError.
 func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application, error) {
 	if len(ac.Spec.Components) == 0 {
 		return application{}, relation.Wrong("spec.components", "an application has at least one component")
@@ -111,8 +112,8 @@ func render(ac *oamv1alpha2.ApplicationConfiguration, from sources) (application
 	return app, app.distinct()
 }
 
-// distinct returns an error if two objects of an application have the same kind and name: one would
-// overwrite the other.
+// distinct returns an error if two objects of an application have the same kind and name: the
+// second object would overwrite the first.
 func (a application) distinct() error {
 	seen := map[object.ID]bool{}
 	for _, o := range slices.Concat(a.objects(), a.stores) {
@@ -174,7 +175,7 @@ func (r renderer) part(i int) (part, error) {
 	return p, r.finishTraits(&p, c, field, before)
 }
 
-// finishTraits names the traits, and binds them to the workload.
+// finishTraits names the traits, and binds the traits to the workload.
 func (r renderer) finishTraits(
 	p *part, c *oamv1alpha2.ApplicationConfigurationComponent, field string, before *earlier,
 ) error {
@@ -205,7 +206,7 @@ func (r renderer) finishTraits(
 	return nil
 }
 
-// checkName refuses a component with both names or none.
+// checkName refuses a component with componentName and revisionName, or with neither.
 func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) error {
 	if (c.ComponentName == "") == (c.RevisionName == "") {
 		return relation.Wrong(field, "set componentName or revisionName, and not both")
@@ -213,7 +214,8 @@ func checkName(c *oamv1alpha2.ApplicationConfigurationComponent, field string) e
 	return nil
 }
 
-// readTraits adds the traits of a component as the application has them.
+// readTraits adds the traits of a component to part.traits. readTraits reports whether a
+// TraitDefinition has spec.revisionEnabled.
 func (p *part) readTraits(
 	c *oamv1alpha2.ApplicationConfigurationComponent, field string, from sources,
 ) (revisionEnabled bool, err error) {
@@ -238,7 +240,8 @@ func (p *part) readTraits(
 	return revisionEnabled, nil
 }
 
-// checkApplies refuses a trait whose definition does not name the workload in appliesToWorkloads.
+// checkApplies refuses a trait whose TraitDefinition does not name the workload in
+// spec.appliesToWorkloads.
 func checkApplies(
 	definition *oamv1alpha2.TraitDefinition, workload *unstructured.Unstructured, from sources, field string,
 ) error {
@@ -253,9 +256,9 @@ func checkApplies(
 	return nil
 }
 
-// statusOf returns what status.workloads has for a workload of a component, or nil. workload is the name
-// of the workload, or empty. If several workloads come from one component, an entry of another name, or
-// else of another revision, is of another workload.
+// statusOf returns the entry of status.workloads for a workload of a component, or nil. The
+// parameter workload is the name of the workload, or empty. If several workloads are of one
+// Component, an entry of another name, or else of another revision, is of another workload.
 func (r renderer) statusOf(of component, workload string) *earlier {
 	for i := range r.Status.Workloads {
 		w := &r.Status.Workloads[i]
@@ -284,15 +287,15 @@ func objectOf(raw runtime.RawExtension, field string) (*unstructured.Unstructure
 	return u, nil
 }
 
-// ofTheServer are the fields of metadata that the API server sets. A template that a user took from a
-// cluster has them.
+// ofTheServer are the fields of metadata that the API server sets. A template that a user copied
+// from a cluster has these fields.
 var ofTheServer = []string{
 	"uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp", "managedFields", "selfLink",
 }
 
-// finish gives an object the namespace, the labels, the annotations and the owner that all objects of
-// an application have. Values of the object itself win over those of the Component, and those over
-// the values of the ApplicationConfiguration.
+// finish sets the namespace, labels, annotations and owner that all objects of an application have.
+// Values of the object itself override those of the Component, and values of the Component override
+// those of the ApplicationConfiguration.
 func (p *part) finish(
 	ac *oamv1alpha2.ApplicationConfiguration, obj *unstructured.Unstructured, kind string,
 	labels, annotations map[string]string,
@@ -303,7 +306,8 @@ func (p *part) finish(
 		oamv1alpha2.LabelAppRevision: p.revision, oamv1alpha2.LabelResourceType: kind,
 	}))
 	ours := map[string]string{oamv1alpha2.AnnotationAppGeneration: strconv.FormatInt(ac.Generation, 10)}
-	// The pack acts on these objects in the name of their authors.
+	// The pack acts on objects of core.oam.dev, such as a ManualScalerTrait, in the name of
+	// AuthorsAnnotation.
 	if obj.GroupVersionKind().Group == oamv1alpha2.GroupVersion.Group && len(p.authors) > 0 {
 		text, err := authorise.FormatAuthors(p.authors...)
 		if err != nil {
@@ -321,8 +325,9 @@ func (p *part) finish(
 	return nil
 }
 
-// merged merges maps, of which later ones win. The record of kubectl apply is the application's own.
-// Only the last map, which the pack makes, may name authors.
+// merged merges maps; later maps override earlier maps. LastAppliedConfigAnnotation is the
+// ApplicationConfiguration's own and is left out. Only the last map, which the pack makes, may have
+// AuthorsAnnotation.
 func merged(all ...map[string]string) map[string]string {
 	sum := map[string]string{}
 	for i, m := range all {

@@ -10,12 +10,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-// unrecorded is the message of an object without an author on record.
+// unrecorded is the message about an object without AuthorsAnnotation.
 const unrecorded = "no author is on record, because the object was written while the operator's webhooks were off: " +
 	"write its spec again with the webhooks on, or start the operator with --oam-trust-rbac"
 
-// checkRights checks that the authors of the application and of its components could write each
-// workload and each trait themselves, and read and write the stores of data.
+// checkRights checks that the authors of the ApplicationConfiguration and of its Components may
+// create each workload and each trait, and may get and create the stores of data.
 func (r *applicationReconciler) checkRights(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, part := range p.app.parts {
@@ -33,7 +33,7 @@ func (r *applicationReconciler) checkRights(ctx context.Context, p *applicationP
 	return outcome
 }
 
-// permittedFor checks the rights of the authors on record of an object.
+// permittedFor checks the rights of the authors in an object's AuthorsAnnotation.
 func (e *environment) permittedFor(
 	ctx context.Context, obj client.Object, verb string, kinds ...schema.GroupVersionKind,
 ) reconcile.Outcome {

@@ -18,14 +18,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// scalerReconciler sets spec.replicas of the children of a workload, or of the workload itself if its
-// definition names no children.
+// scalerReconciler sets spec.replicas of the children of a workload, or of the workload itself if
+// its WorkloadDefinition names no children.
 type scalerReconciler struct {
 	*environment
 
-	// rivals has the rivals of each trait, by the objects that the trait scales.
+	// rivals has the apply.Rivals of each trait: the other clients that set spec.replicas of the
+	// same objects.
 	rivals sync.Map // of *apply.Rivals by the object.ID of the trait
-	// yielding has the traits that yield to another trait. The deletion of a trait concerns them.
+	// yielding has the traits that yield to another trait. The deletion of any ManualScalerTrait
+	// requeues the traits in yielding.
 	yielding sync.Map // by the object.ID of the trait
 }
 
@@ -76,10 +78,11 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 	return outcome
 }
 
-// workloadPatience is how long the children of a new workload usually take.
+// workloadPatience is how long the creation of a new workload's children usually takes.
 const workloadPatience = 5 * time.Second
 
-// lacking waits for an object. A new trait does not say so at once: usually its workload is being made.
+// lacking returns an Outcome that waits for an object. During workloadPatience the Outcome is
+// reasonPassing, which writes no status: usually the operator is creating the workload.
 func lacking(p *scalerPass, format string, args ...any) reconcile.Outcome {
 	if rest := workloadPatience - time.Since(p.obj.CreationTimestamp.Time); rest > 0 {
 		return reconcile.WaitFor(rest, reasonPassing, format, args...)
@@ -97,8 +100,8 @@ func (r *scalerReconciler) isScalable(target relation.Object) bool {
 	return ok && kind.HasScale
 }
 
-// setReplicas applies spec.replicas with the field manager of the trait. The first time is no taking back:
-// nobody has overwritten the trait, and the number is that of the object's creation.
+// setReplicas applies spec.replicas with traitManager. The first apply counts as no rivalry: no
+// other client has overwritten the trait, and the number is that of the object's creation.
 func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, target relation.Object) reconcile.Outcome {
 	manager := traitManager(scalerKind, p.obj.Name)
 	known, _ := r.rivals.LoadOrStore(p.id, &apply.Rivals{Client: r.live, Within: rivalry})
@@ -145,11 +148,11 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	return reconcile.Outcome{}
 }
 
-// rivalry is how soon another client must set a field again to be a rival.
+// rivalry is how soon another client must set a field again to be one of apply.Rivals.
 const rivalry = time.Minute
 
-// checkTraits yields to another trait that scales the object: nobody gains from two traits that overwrite
-// each other.
+// checkTraits yields to another ManualScalerTrait that scales the object: two traits that overwrite
+// each other help no user.
 func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) reconcile.Outcome {
 	own, prefix := traitManager(scalerKind, p.obj.Name), traitManager(scalerKind, "")
 	for _, f := range shownOf(&target).ManagedFields {
@@ -167,7 +170,8 @@ func (r *scalerReconciler) checkTraits(p *scalerPass, target relation.Object) re
 	return reconcile.Outcome{}
 }
 
-// traitManager returns the field manager of a trait: two traits that set the same field are told apart.
+// traitManager returns the field manager of a trait, such as kinship-oam/ManualScalerTrait/NAME, so
+// that managedFields distinguishes two traits of the same field.
 func traitManager(gvk schema.GroupVersionKind, name string) string {
 	return apply.FieldManager(fieldOwner + "/" + gvk.Kind + "/" + name)
 }

@@ -23,15 +23,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// members are the workloads that join a scope, and those that leave it.
+// members are the workloads that join a scope, and the workloads that leave the scope.
 type members struct {
 	join, leave []oamv1alpha2.TypedReference
-	// authors are those of the workloads that join.
+	// authors are the authors of the workloads in members.join.
 	authors []authorise.Author
 }
 
-// joinScopes writes the workloads of the application into its scopes, and takes former workloads out. An
-// author may have a workload join a scope if the author may change the scope.
+// joinScopes adds the workloads of the application to its scopes, and removes former workloads. An
+// author may let a workload join a scope only if the author may patch the scope.
 func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	all := map[oamv1alpha2.TypedReference]*members{}
 	of := func(scope oamv1alpha2.TypedReference) *members {
@@ -47,7 +47,7 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 			m.join, m.authors = append(m.join, referenceTo(part.workload)), append(m.authors, part.authors...)
 		}
 	}
-	// Scopes and workloads of the last status are left, unless they are wanted.
+	// Former workloads leave the scopes in the last status, unless members.join has the workload.
 	for _, w := range p.former {
 		if !r.isOwn(p, w.Reference) {
 			continue
@@ -58,8 +58,9 @@ func (r *applicationReconciler) joinScopes(ctx context.Context, p *applicationPa
 			}
 		}
 	}
-	// The status names a scope before the scope names the workload: a deleted application leaves the scopes
-	// that its status names, also if the operator ends after the first write, or the deletion comes then.
+	// writeStatus precedes updateScope, so that the status names a scope before the scope names the
+	// workload. A deleted ApplicationConfiguration leaves the scopes in its status, even if the
+	// operator ends, or a user deletes the ApplicationConfiguration, after the first write.
 	if len(all) > 0 {
 		if err := r.writeStatus(ctx, p); err != nil {
 			return reconcile.Fail(reasonError, err)
@@ -84,7 +85,7 @@ func compareReferences(a, b oamv1alpha2.TypedReference) int {
 	return cmp.Or(cmp.Compare(a.APIVersion, b.APIVersion), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 }
 
-// leaveScopes takes all workloads of an application that is being deleted out of its scopes.
+// leaveScopes removes all workloads of a deleted ApplicationConfiguration from its scopes.
 func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	kinds := make([]schema.GroupKind, 0, len(p.Status.Workloads))
 	for _, w := range p.Status.Workloads {
@@ -108,12 +109,14 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 	return outcome
 }
 
-// isOwn reports whether a workload in status.workloads belongs to the application, and so leaves scopes
-// with it. Other clients can write the status: a workload of another application stays in its scopes.
+// isOwn reports whether a workload in status.workloads belongs to the application, and so leaves
+// scopes with the application. Other clients can write the status: a workload of another
+// application must not leave its scopes.
 //
-// A workload that is gone, or whose kind is gone or can't be watched, counts as own: nobody else is known
-// to have the workload, and a scope must not keep the reference to a deleted workload. After a deletion
-// with --cascade=orphan the workload has no controller, and the label app.oam.dev/name tells.
+// A workload that does not exist, or whose kind does not exist or can't be watched, counts as own:
+// no other application is known to have the workload, and a scope must not keep the reference to a
+// deleted workload. After a deletion with --cascade=orphan the workload has no controller, and the
+// label app.oam.dev/name decides.
 func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedReference) bool {
 	found, presence := r.watcher.Get(idOf(ref, p.Namespace))
 	if presence != relation.Present {
@@ -125,9 +128,9 @@ func (r *applicationReconciler) isOwn(p *applicationPass, ref oamv1alpha2.TypedR
 	return found.Labels[oamv1alpha2.LabelAppName] == p.Name
 }
 
-// updateScope adds references to the list of a scope at workloadRefsPath of its definition, and removes
-// others. A scope without the path takes no part in the mechanism (seed 5). A scope that does not exist
-// must exist only to be joined.
+// updateScope adds references to the list of a scope at spec.workloadRefsPath of its
+// ScopeDefinition, and removes others. Without spec.workloadRefsPath, updateScope does nothing
+// (seed 5). A missing scope is an obstacle only if a workload joins the scope.
 func (r *applicationReconciler) updateScope(
 	ctx context.Context, id object.ID, ref oamv1alpha2.TypedReference, add, drop []oamv1alpha2.TypedReference,
 ) reconcile.Outcome {
@@ -163,7 +166,8 @@ func (r *applicationReconciler) updateScope(
 	}
 }
 
-// editScope changes the list of a scope. A path that does not lead to a list is a *relation.FieldError.
+// editScope changes the list of a scope. If the path leads to no list, editScope returns a
+// *relation.FieldError.
 func (r *applicationReconciler) editScope(
 	ctx context.Context, scope object.ID, version schema.GroupVersion, definition *oamv1alpha2.ScopeDefinition,
 	add, drop []oamv1alpha2.TypedReference,
@@ -187,7 +191,7 @@ func (r *applicationReconciler) editScope(
 	return apply.ListEdit{Path: path, Add: items(add), Drop: items(drop)}.Write(ctx, r.live, u, fieldOwner)
 }
 
-// items returns references as the list of a scope has them.
+// items returns references in the form of a scope's list.
 func items(refs []oamv1alpha2.TypedReference) []map[string]any {
 	all := make([]map[string]any, 0, len(refs))
 	for _, ref := range refs {
@@ -196,7 +200,7 @@ func items(refs []oamv1alpha2.TypedReference) []map[string]any {
 	return all
 }
 
-// holds reports whether a list has some references and none of others.
+// holds reports whether a list has all references in add and none in drop.
 func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
 	has := func(ref oamv1alpha2.TypedReference) bool {
 		return slices.ContainsFunc(list, func(r oamv1alpha2.TypedReference) bool {

@@ -30,7 +30,7 @@ import (
 // workers is how many objects of a kind are reconciled at the same time.
 const workers = 8
 
-// environment is what the reconcilers of the pack share.
+// environment has the fields that all reconcilers of the pack share.
 type environment struct {
 	engine  *engine.Engine
 	watcher *relation.Watcher
@@ -39,22 +39,22 @@ type environment struct {
 	events  events.EventRecorder
 	permit  authorise.Permit
 	log     logr.Logger
-	// once says that an object is applied once for each generation (--oam-apply-once-only).
+	// once says that apply writes an object once for each generation (--oam-apply-once-only).
 	once bool
 	// history has the ControllerRevisions of Components.
 	history *revision.History
-	// inventories has the inventory of each parent after its last pass, with the uid, the hash and the
-	// mark of each object, for which the published statuses have no fields. After a restart each object
-	// is applied once more, which changes nothing.
+	// inventories has the inventory of each parent after its last pass, with the uid, the hash and
+	// the mark of each object: the published statuses have no fields for these values. After a
+	// restart the operator applies each object once more, which changes nothing.
 	inventories sync.Map // of []apply.Entry by object.ID
-	// exchanging has the applications that pass data: every change of one of their objects concerns
-	// them.
+	// exchanging has the ApplicationConfigurations that pass data: every change of an object of
+	// such an ApplicationConfiguration requeues it.
 	exchanging sync.Map // by object.ID
 	// workloads finds the workloads of traits and scopes, with their children.
 	workloads *oam.Watched
 }
 
-// setup adds the controllers and the admission handlers of the pack to a manager.
+// setup adds the controllers and the admission handlers of the pack to a manager.Manager.
 func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, options Options) error {
 	r := &environment{
 		watcher: env.Watcher, live: env.Live,
@@ -142,7 +142,8 @@ func (r *environment) kinds() []engine.Kind {
 	}
 }
 
-// generationOf has objects that refer to a definition woken when its spec changes.
+// generationOf implements engine.Kind.Ready: a change of a definition's spec requeues the objects
+// that refer to the definition.
 func generationOf(obj client.Object) (string, bool) { return fmt.Sprint(obj.GetGeneration()), true }
 
 // openRevisions opens the informer of the ControllerRevisions of Components.
@@ -163,15 +164,16 @@ func (r *environment) openRevisions(ctx context.Context, mgr manager.Manager, en
 	return mgr.Add(c)
 }
 
-// gone tells the Applier which objects are deleted. The engine is told afterwards.
+// gone reports deleted objects to apply.Applier, before the engine.Engine gets the same
+// relation.Change.
 func (r *environment) gone(c relation.Change) {
 	if c.New == nil {
 		r.applier.Gone(c.Old.ID, c.Old.UID)
 	}
 }
 
-// composedApplication implements engine.Kind.Composed: every change of one of its objects concerns an
-// application that passes data.
+// composedApplication implements engine.Kind.Composed: for an ApplicationConfiguration that passes
+// data, every change of its objects counts.
 func (r *environment) composedApplication(id object.ID, c relation.Change) bool {
 	_, exchanges := r.exchanging.Load(id)
 	return exchanges || apply.Concerns(c)
@@ -179,7 +181,8 @@ func (r *environment) composedApplication(id object.ID, c relation.Change) bool 
 
 func composedWorkload(_ object.ID, c relation.Change) bool { return apply.Concerns(c) }
 
-// composedTrait implements engine.Kind.Composed: a trait chooses children by their labels.
+// composedTrait implements engine.Kind.Composed: a trait selects children by labels, so a change of
+// labels counts.
 func composedTrait(_ object.ID, c relation.Change) bool { return apply.Concerns(c) || isRelabelled(c) }
 
 func composedScope(id object.ID, c relation.Change) bool {

@@ -14,11 +14,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// shown is the part of a workload, a trait or a child that the stores keep.
+// shown is the part of a workload, a trait or a child that the stores of relation.Watcher keep.
 type shown struct {
 	metav1.PartialObjectMetadata
 
-	// replicas is spec.replicas. isScalable is false if the object has no such number.
+	// replicas is spec.replicas. isScalable is false if the object has no spec.replicas.
 	replicas   int64
 	isScalable bool
 	health     condition.Health
@@ -46,14 +46,14 @@ func shownOf(obj *relation.Object) *shown {
 	return obj.Content.(*shown)
 }
 
-// isHealthChange reports whether a change of an object concerns the health of a scope.
+// isHealthChange reports whether a change of an object concerns the health of a HealthScope.
 func isHealthChange(c relation.Change) bool {
 	before, now := shownOf(c.Old), shownOf(c.New)
 	return before == nil || now == nil || before.health != now.health
 }
 
-// isRelabelled reports whether the labels of an object have changed: traits and scopes choose children by
-// labels, and a label of a workload may name its definition.
+// isRelabelled reports whether the labels of an object have changed: traits and scopes select
+// children by labels, and LabelWorkloadType of a workload may name its definition.
 func isRelabelled(c relation.Change) bool {
 	return c.Old != nil && c.New != nil && !maps.Equal(c.Old.Labels, c.New.Labels)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// namespaced are the sources of the applications of a namespace: the caches of the pack.
+// namespaced implements sources for the ApplicationConfigurations of a namespace, from the caches
+// of the pack.
 type namespaced struct {
 	*environment
 
@@ -27,8 +28,9 @@ func (e *environment) sourcesIn(namespace string) namespaced {
 	return namespaced{e, namespace, map[schema.GroupKind]bool{}}
 }
 
-// component implements sources. A component without a revision for its present spec is not there yet:
-// the revision is in the labels of its workload, and a workload without would be written twice.
+// component implements sources. A Component without a revision for its current spec counts as
+// missing: the workload has the revision as a label, so a workload without the revision would be
+// written twice.
 func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) (component, error) {
 	if c.RevisionName != "" {
 		return s.revision(c.RevisionName)
@@ -45,7 +47,7 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
 }
 
-// revision returns a Component as it was in a revision.
+// revision returns a Component as recorded in a ControllerRevision.
 func (s namespaced) revision(name string) (component, error) {
 	const field = "spec.components[*].revisionName"
 	found, _ := s.engine.Get(in(revisionKind, s.namespace, name)).(*appsv1.ControllerRevision)
@@ -90,8 +92,9 @@ func (s namespaced) plural(gvk schema.GroupVersionKind) (string, bool) {
 	return mapping.Resource.Resource, err == nil
 }
 
-// usedObjects adds edges to the edges of an application: to the definitions of its traits and scopes, and
-// to the stores that its data inputs are read from. A change of these objects wakes the application.
+// usedObjects adds edges to the edges of an ApplicationConfiguration: to the definitions of its
+// traits and scopes, and to the inputStore objects of its dataInputs. A change of such an object
+// requeues the ApplicationConfiguration.
 func (e *environment) usedObjects(id object.ID, obj client.Object, edges []relation.Edge) []relation.Edge {
 	ac, ok := obj.(*oamv1alpha2.ApplicationConfiguration)
 	if !ok {

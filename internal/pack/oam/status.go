@@ -9,17 +9,19 @@ import (
 const (
 	// reasonError is the only published reason of an outcome that is not done.
 	reasonError = oamv1alpha2.ReasonReconcileError
-	// reasonPassing is the reason of a wait that usually ends in a moment, and is not worth a status.
+	// reasonPassing is the reason of a wait that usually ends in a moment: the pass writes no
+	// status for reasonPassing.
 	reasonPassing = "Passing"
 )
 
-// isPassing reports whether an outcome is not worth a status: the pass is repeated at once.
+// isPassing reports whether a pass writes no status for an outcome, because the pass is repeated at
+// once.
 func isPassing(outcome reconcile.Outcome) bool {
 	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonPassing
 }
 
-// setSynced writes an outcome as the published condition Synced, and reports whether the condition has
-// changed.
+// setSynced writes an outcome as the published condition Synced, and reports whether the condition
+// has changed.
 func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome) bool {
 	message := ""
 	if !outcome.IsDone() {

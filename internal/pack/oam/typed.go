@@ -13,10 +13,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// A workload may have the name of its WorkloadDefinition in the field type, and a trait the name of its
-// TraitDefinition in the field name, instead of apiVersion and kind. Admission replaces them.
+// A workload may have the name of its WorkloadDefinition in the field type, and a trait the name of
+// its TraitDefinition in the field name, instead of apiVersion and kind. admitter.mutate replaces
+// both fields.
 
-// typedWorkload replaces the field type of a workload. The result is nil if there is no such field.
+// typedWorkload replaces the field type of a workload. Without a field type, typedWorkload returns
+// nil.
 func (e *environment) typedWorkload(raw []byte) (map[string]any, error) {
 	content, name, err := shortName(raw, "type")
 	if err != nil || name == "" {
@@ -33,8 +35,8 @@ func (e *environment) typedWorkload(raw []byte) (map[string]any, error) {
 	return named(content, gvk, "type", oamv1alpha2.LabelWorkloadType, name), nil
 }
 
-// typedTrait replaces the fields name and properties of a trait. The result is nil if there is no field
-// name.
+// typedTrait replaces the fields name and properties of a trait. Without a field name, typedTrait
+// returns nil.
 func (e *environment) typedTrait(raw []byte, field string) (map[string]any, error) {
 	content, name, err := shortName(raw, "name")
 	if err != nil || name == "" {
@@ -55,7 +57,7 @@ func (e *environment) typedTrait(raw []byte, field string) (map[string]any, erro
 	return named(content, gvk, "name", oamv1alpha2.LabelTraitType, name), nil
 }
 
-// shortName returns the content of an embedded object, and the definition that a field names.
+// shortName returns the content of an embedded object, and the name of the definition in a field.
 func shortName(raw []byte, field string) (content map[string]any, name string, err error) {
 	if err := json.Unmarshal(raw, &content); err != nil {
 		return nil, "", fmt.Errorf("read embedded object: %w", err)
@@ -64,7 +66,7 @@ func shortName(raw []byte, field string) (content map[string]any, name string, e
 	return content, name, nil
 }
 
-// named gives an object a kind and the label of its definition, in place of a short name.
+// named sets the kind and the label of the definition in an object, and deletes the short name.
 func named(content map[string]any, gvk schema.GroupVersionKind, field, label, name string) map[string]any {
 	delete(content, field)
 	u := &unstructured.Unstructured{Object: content}
@@ -78,7 +80,7 @@ func named(content map[string]any, gvk schema.GroupVersionKind, field, label, na
 	return u.Object
 }
 
-// kindOf returns the kind of the CustomResourceDefinition that a definition refers to.
+// kindOf returns the kind of the CustomResourceDefinition in a DefinitionReference.
 func (e *environment) kindOf(ref oamv1alpha2.DefinitionReference, definition string) (schema.GroupVersionKind, error) {
 	for _, k := range e.watcher.Served() {
 		if k.Resource.Resource+"."+k.Resource.Group != ref.Name {
@@ -94,9 +96,9 @@ func (e *environment) kindOf(ref oamv1alpha2.DefinitionReference, definition str
 		"the API server serves no %s", ref.Name)
 }
 
-// appliesTo reports whether a trait may be applied to a workload: spec.appliesToWorkloads of its
-// definition is empty or "*", or has the definition of the workload, its CustomResourceDefinition, its
-// group as in "*.apps", or its kind as in "apps/v1.Deployment".
+// appliesTo reports whether a trait may be applied to a workload. spec.appliesToWorkloads of the
+// TraitDefinition must be empty or contain "*", the name of the WorkloadDefinition, the name of the
+// CustomResourceDefinition, the group as in "*.apps", or the kind as in "apps/v1.Deployment".
 func appliesTo(list []string, workload *unstructured.Unstructured, plural string) bool {
 	gvk := workload.GroupVersionKind()
 	forms := []string{

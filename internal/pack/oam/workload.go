@@ -17,12 +17,12 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// childKinds are the kinds that a ContainerizedWorkload consists of.
+// childKinds are the kinds of the children of a ContainerizedWorkload.
 var childKinds = []schema.GroupVersionKind{deploymentKind, serviceKind, configMapKind}
 
 type workloadPass = pass[*oamv1alpha2.ContainerizedWorkload]
 
-// workloadReconciler makes a Deployment, a Service and ConfigMaps of a ContainerizedWorkload.
+// workloadReconciler creates a Deployment, a Service and ConfigMaps for a ContainerizedWorkload.
 type workloadReconciler struct{ *environment }
 
 func newWorkloads(e *environment, writes *reconcile.Writes) *reconcile.Pass[*workloadPass] {
@@ -52,8 +52,8 @@ func groupKinds(all []schema.GroupVersionKind) []schema.GroupKind {
 	return kinds
 }
 
-// inventory returns the objects that a workload has: of the last pass in memory, or else all that it
-// controls.
+// inventory returns the objects that a ContainerizedWorkload has: the inventory of the last pass in
+// memory or, after a restart, all objects that the ContainerizedWorkload controls.
 func (r workloadReconciler) inventory(p *workloadPass) []apply.Entry {
 	if known, ok := r.inventories.Load(p.id); ok {
 		return known.([]apply.Entry)
@@ -88,7 +88,7 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 	result, err := r.applier.Apply(ctx, apply.Request{
 		Owner: metav1.OwnerReference{APIVersion: version, Kind: kind, Name: p.obj.Name, UID: p.obj.UID},
 		Have:  r.inventory(p), Want: want,
-		// The children are found by their owner, so nothing is recorded before.
+		// inventory finds the children by their owner, so Record writes nothing.
 		Record: func(context.Context, []apply.Entry) error { return nil },
 	})
 	r.inventories.Store(p.id, result.Inventory)
@@ -106,7 +106,7 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 	return r.obstacles(p.id, err, result)
 }
 
-// obstacles returns the outcome of an apply for a parent.
+// obstacles returns the Outcome of Applier.Apply for a parent.
 func (e *environment) obstacles(parent object.ID, err error, result apply.Result) reconcile.Outcome {
 	if result.Changes.Changed() {
 		e.log.Info("Applied", "object", parent.String(), "message", result.Changes.String())

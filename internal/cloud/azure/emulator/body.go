@@ -52,7 +52,7 @@ func (rq *request) render(r *resource) map[string]any {
 	return out
 }
 
-// addDefaults adds the defaults of the type that the body lacks.
+// addDefaults adds Type.Defaults that the body lacks.
 func (rq *request) addDefaults(r *resource, out map[string]any) {
 	replace := strings.NewReplacer(
 		"{id}", r.id.String(), "{name}", r.id.Name(), "{location}", r.location, "{guid}", r.guid,
@@ -69,7 +69,7 @@ func (rq *request) addDefaults(r *resource, out map[string]any) {
 	}
 }
 
-// merge adds values where the body has none.
+// merge adds the values of keys that the body lacks.
 func merge(into, values map[string]any) {
 	for key, value := range values {
 		inner, outer := mapOf(value), mapOf(into[key])
@@ -82,8 +82,8 @@ func merge(into, values map[string]any) {
 	}
 }
 
-// markObjects gives the named objects in lists an id, a type, an etag and a state, as the frontends of a load
-// balancer have.
+// markObjects gives the named objects in lists an id, a type, an etag and a provisioningState, as
+// frontendIPConfigurations of a load balancer have.
 func (rq *request) markObjects(r *resource, in map[string]any, id, typ string) {
 	for key, value := range in {
 		list, _ := value.([]any)
@@ -125,14 +125,14 @@ func (rq *request) setETag(header http.Header, r *resource) {
 	}
 }
 
-// embeddedChange is what a PUT of a parent does to its children.
+// embeddedChange has the changes of the children in the body of a parent's PUT.
 type embeddedChange struct {
 	put     []*resource
 	removed []*resource
 }
 
-// planEmbedded reads the children in the body of a parent. The body has all children that are to be: others are
-// removed, unless they are in use.
+// planEmbedded reads the children in the body of a parent. The PUT removes each child that the body
+// lacks, unless the child is in use.
 func (rq *request) planEmbedded(old, next *resource) (embeddedChange, *refusal) {
 	var change embeddedChange
 	properties := mapOf(rq.body["properties"])
@@ -173,7 +173,7 @@ func (rq *request) embeddedChild(parent *resource, typ string, body map[string]a
 	return child, within.checkReferences(rq.store.get(id), child)
 }
 
-// apply changes the children. They share the operation of the parent.
+// apply puts and removes the children. The children share the operation of the parent.
 func (c embeddedChange) apply(rq *request) {
 	for _, child := range c.removed {
 		rq.store.remove(child)
@@ -188,7 +188,7 @@ func (c embeddedChange) apply(rq *request) {
 	}
 }
 
-// withoutNulls removes nulls from a body, which ARM does not return.
+// withoutNulls removes nulls from a body, because ARM returns no nulls.
 func withoutNulls(in map[string]any) map[string]any {
 	maps.DeleteFunc(in, func(_ string, value any) bool { return value == nil })
 	for _, value := range in {
@@ -218,5 +218,5 @@ func textOf(value any) string {
 	return text
 }
 
-// isDeployment reports whether an id is that of a template deployment.
+// isDeployment reports whether an id is the id of a template deployment.
 func isDeployment(id azure.ID) bool { return strings.EqualFold(id.Type(), deploymentType) }

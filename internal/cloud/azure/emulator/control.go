@@ -12,19 +12,19 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
-// Call is a kind of request: a method, and the full type of the resource, or "operation" for a poll. A
-// resource type has the spelling of the request.
+// Call is a sort of request: a method, and the full type of the resource, or "operation" for a
+// poll. The type has the spelling of the request.
 type Call struct {
 	Method, Type string
 }
 
-// pollCall is the type of polls.
+// pollCall is Call.Type of polls.
 const pollCall = "operation"
 
-// String prints a call as in "PUT Microsoft.Network/virtualNetworks".
+// String returns a call as text: "PUT Microsoft.Network/virtualNetworks".
 func (c Call) String() string { return c.Method + " " + c.Type }
 
-// Refusal is a PUT or DELETE that was refused.
+// Refusal is a PUT or DELETE that the [Server] refused.
 type Refusal struct {
 	Method string `json:"method"`
 	ID     string `json:"id"`
@@ -33,7 +33,7 @@ type Refusal struct {
 	Reason Reason `json:"reason"`
 }
 
-// mostRefusals bounds how many refusals are kept one by one; all are counted.
+// mostRefusals bounds the length of Server.refusals; Server.refused counts all refusals.
 const mostRefusals = 1000
 
 // countRefusal records a refusal of a PUT or DELETE.
@@ -51,28 +51,28 @@ func (s *Server) countRefusal(call Call, id azure.ID, answer reply) {
 	}
 }
 
-// Refusals returns the PUTs and DELETEs that were refused since the start or ResetCalls, the last thousand of them.
+// Refusals returns the last 1000 refusals of PUT and DELETE since the start or [Server.ResetCalls].
 func (s *Server) Refusals() []Refusal {
 	s.control.Lock()
 	defer s.control.Unlock()
 	return slices.Clone(s.refusals)
 }
 
-// Refused returns how many PUTs and DELETEs were refused, by reason.
+// Refused returns the number of refusals of PUT and DELETE, by [Reason].
 func (s *Server) Refused() map[Reason]int {
 	s.control.Lock()
 	defer s.control.Unlock()
 	return maps.Clone(s.refused)
 }
 
-// Calls returns the number of requests by method and type, since the start or ResetCalls.
+// Calls returns the number of requests by method and type, since the start or [Server.ResetCalls].
 func (s *Server) Calls() map[Call]int {
 	s.control.Lock()
 	defer s.control.Unlock()
 	return maps.Clone(s.calls)
 }
 
-// CallsFor returns the number of requests for one resource by method, without polls.
+// CallsFor returns the number of requests for a resource by method, without polls.
 func (s *Server) CallsFor(id azure.ID) map[string]int {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -81,7 +81,7 @@ func (s *Server) CallsFor(id azure.ID) map[string]int {
 	return counted
 }
 
-// CallCount returns the number of requests of a method, or of all methods if it is empty, without polls.
+// CallCount returns the number of requests of a method, or of all methods for "", without polls.
 func (s *Server) CallCount(method string) int {
 	sum := 0
 	for call, n := range s.Calls() {
@@ -102,14 +102,14 @@ func (s *Server) ResetCalls() {
 	s.refusals = nil
 }
 
-// SetLatency makes every request take at least so long.
+// SetLatency makes every request take at least the duration d.
 func (s *Server) SetLatency(d time.Duration) {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.latency = d
 }
 
-// Inventory returns the ids of all resources with their states, in the order of ids.
+// Inventory returns the ids of all resources with their states, sorted by id.
 func (s *Server) Inventory() []Item {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,15 +122,15 @@ func (s *Server) Inventory() []Item {
 	return items
 }
 
-// Item is one resource of the inventory.
+// Item is a resource of [Server.Inventory].
 type Item struct {
 	ID    string `json:"id"`
 	Type  string `json:"type"`
 	State string `json:"state,omitempty"`
 }
 
-// Remove drops a resource with all below it without the checks of a DELETE, and reports whether the resource
-// existed.
+// Remove removes a resource and all resources below it without the checks of a DELETE, and reports
+// whether the resource existed.
 func (s *Server) Remove(id azure.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +141,8 @@ func (s *Server) Remove(id azure.ID) bool {
 	return r != nil
 }
 
-// Change replaces values in the properties of a resource, as another client of ARM would, and reports whether
-// the resource exists. A nil value removes the property.
+// Change replaces values in the properties of a resource, as another client of ARM would, and
+// reports whether the resource exists. A nil value removes the property.
 func (s *Server) Change(id azure.ID, properties map[string]any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

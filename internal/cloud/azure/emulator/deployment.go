@@ -15,14 +15,14 @@ import (
 
 const deploymentType = "Microsoft.Resources/deployments"
 
-// deploymentFlow is the course of a deployment besides its resources.
+// deploymentFlow is the [Flow] of a deployment without its resources.
 var deploymentFlow = Flow{
 	Style: Async, State: "Accepted", Takes: short, PollAfter: 5, Operation: "{id}/operationStatuses/{operation}",
 }
 
-// deployment is a template whose resources are put in the order of their dependencies.
+// deployment is a template deployment that puts the resources in the order of their dependsOn.
 type deployment struct {
-	// request has the id and the address of the deployment; each step is a copy of it.
+	// request has the id and the address of the deployment; each step copies request.
 	request *request
 	op      *operation
 	steps   []*step
@@ -30,12 +30,12 @@ type deployment struct {
 	failure *refusal
 }
 
-// step is one resource of a template.
+// step is a resource of a template.
 type step struct {
 	id      azure.ID
 	version string
 	body    map[string]any
-	// existing resources are not put; they have to exist.
+	// existing resources must exist: the deployment sends no PUT.
 	existing bool
 	needs    []*step
 	begun    bool
@@ -44,7 +44,7 @@ type step struct {
 	op       *operation
 }
 
-// deploy answers PUT for a deployment.
+// deploy answers the PUT of a deployment.
 func (rq *request) deploy() reply {
 	kind, _ := rq.types.Type(deploymentType)
 	old := rq.store.get(rq.id)
@@ -84,7 +84,7 @@ func (rq *request) deploy() reply {
 	return rq.accepted(rq.startDeployment(next, steps), next, false)
 }
 
-// startDeployment begins the operation of a deployment, whose end is that of its last resource.
+// startDeployment begins the operation of a deployment, which ends with its last resource.
 func (rq *request) startDeployment(r *resource, steps []*step) *operation {
 	takes := rq.takes(deploymentFlow)
 	own := *rq
@@ -102,8 +102,9 @@ func (rq *request) startDeployment(r *resource, steps []*step) *operation {
 	return d.op
 }
 
-// advance begins the steps whose turn has come, and reports whether anything changed. The steps that follow an
-// operation begin when it ended, which may be before the request that finds out.
+// advance begins the steps that are due, and reports whether a step or the state changed. A step
+// after an operation begins at the end of that operation, which may be earlier than the request
+// that calls advance.
 func (d *deployment) advance(s *Server, now time.Time) bool {
 	r := s.store.get(d.op.id)
 	if r == nil || r.running != d.op || now.Before(d.runs) {
@@ -136,7 +137,7 @@ func (d *deployment) advance(s *Server, now time.Time) bool {
 	return true
 }
 
-// work begins or ends a step, if it is time, and reports whether it did.
+// work begins or ends a step that is due, and reports whether it did.
 func (d *deployment) work(s *Server, one *step, now time.Time) bool {
 	at := d.runs
 	for _, need := range one.needs {
@@ -190,14 +191,14 @@ func (d *deployment) put(s *Server, one *step, at time.Time) {
 	}
 }
 
-// fail records the first failure of a resource.
+// fail records the first refusal of a resource.
 func (d *deployment) fail(refused *refusal) {
 	if d.failure == nil {
 		d.failure = refused
 	}
 }
 
-// outputs returns the ids of the resources that were put.
+// outputs returns the ids of the resources that the deployment has put.
 func (d *deployment) outputs() []any {
 	all := []any{}
 	for _, one := range d.steps {
@@ -208,7 +209,8 @@ func (d *deployment) outputs() []any {
 	return all
 }
 
-// upperWords returns a list of words as ARM writes the list: "requestContent,none" is "RequestContent, None".
+// upperWords returns a list of words as ARM writes the list: "requestContent,none" is
+// "RequestContent, None".
 func upperWords(text string) string {
 	words := strings.Split(text, ",")
 	for i, word := range words {
@@ -219,7 +221,7 @@ func upperWords(text string) string {
 	return strings.Join(words, ", ")
 }
 
-// providersOf returns the types of a template as a deployment shows them.
+// providersOf returns the types of a template in the form of properties.providers.
 func providersOf(steps []*step) []any {
 	all := make([]any, 0, len(steps))
 	for _, one := range steps {

@@ -11,39 +11,41 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
 
-// Reset is when a fault drops the connection.
+// Reset says when a [Fault] drops the connection.
 type Reset = emulated.Reset
 
-// Values of Reset.
+// Values of [Reset].
 const (
 	NoReset         = emulated.NoReset
 	BeforeExecution = emulated.BeforeExecution
 	AfterExecution  = emulated.AfterExecution
 )
 
-// Fault is a misbehaviour for matching requests. Empty fields match everything.
+// Fault is a misbehaviour for matching requests. An empty field matches every request.
 type Fault struct {
 	Method string `json:"method,omitempty"`
 	// Type is the full type of the resource in any case, or "operation" for polls.
 	Type string `json:"type,omitempty"`
 	// Name is the name of the resource.
 	Name string `json:"name,omitempty"`
-	// Skip lets so many matching requests pass first.
+	// Skip is the number of matching requests that pass first.
 	Skip int `json:"skip,omitempty"`
-	// Times is how many requests the Fault hits; 0 is one, below 0 all.
+	// Times is the number of requests that the Fault hits; 0 means 1, and a negative number all
+	// requests.
 	Times int `json:"times,omitempty"`
 
-	// Status, when set, is answered instead of doing anything, with Code and Message in ARM's form.
+	// Status, when set, is the status of the answer, with Code and Message in ARM's form: the
+	// [Server] does not carry out the request.
 	Status  int    `json:"status,omitempty"`
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Detail is the code of a detail in the answer.
 	Detail string `json:"detail,omitempty"`
-	// Body, when set, is answered with Status as it is.
+	// Body, when set, replaces the body of the answer with Status.
 	Body string `json:"body,omitempty"`
-	// RetryAfter is the header of an answer with Status, in seconds.
+	// RetryAfter is the header Retry-After of an answer with Status, in seconds.
 	RetryAfter int `json:"retryAfter,omitempty"`
-	// Fails lets the operation fail at its end, with Code and Message.
+	// Fails makes the operation fail at its end, with Code and Message.
 	Fails bool          `json:"fails,omitempty"`
 	Reset Reset         `json:"reset,omitempty"`
 	Delay time.Duration `json:"delay,omitempty"`
@@ -54,7 +56,7 @@ func (f *Fault) matches(call Call, id azure.ID) bool {
 		(f.Name == "" || strings.EqualFold(f.Name, id.Name()))
 }
 
-// failure returns how the Fault lets an operation fail, or nil.
+// failure returns the refusal with which [Fault] makes an operation fail, or nil.
 func (f *Fault) failure() *refusal {
 	if !f.Fails {
 		return nil
@@ -65,7 +67,7 @@ func (f *Fault) failure() *refusal {
 	}
 }
 
-// AddFault adds a misbehaviour. Each request takes the first matching Fault.
+// AddFault adds a [Fault]. The first matching [Fault] hits a request.
 func (s *Server) AddFault(f Fault) {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -73,14 +75,14 @@ func (s *Server) AddFault(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// ClearFaults removes all misbehaviours.
+// ClearFaults removes each [Fault].
 func (s *Server) ClearFaults() {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.faults = nil
 }
 
-// countCall counts a request, and returns the Fault of the request.
+// countCall counts a request, and returns the [Fault] of the request.
 func (s *Server) countCall(call Call, id azure.ID) Fault {
 	s.control.Lock()
 	defer s.control.Unlock()
@@ -109,7 +111,8 @@ func (s *Server) countCall(call Call, id azure.ID) Fault {
 	return Fault{Delay: s.latency}
 }
 
-// applyFault does what a Fault orders before a request, and reports whether the request is to be carried out.
+// applyFault applies a [Fault] before a request, and reports whether the [Server] must carry out
+// the request.
 func (s *Server) applyFault(f Fault, w http.ResponseWriter, r *http.Request, call Call, id azure.ID) bool {
 	if f.Delay > 0 && s.options.Wait(r.Context(), f.Delay) != nil {
 		return false

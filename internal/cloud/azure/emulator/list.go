@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// listed answers GET for a list: the resources of a type in an id, or all top-level resources of a resource group or
-// subscription.
+// listed answers the GET of a list: the resources of a type in an id, or all top-level resources of
+// a resource group or subscription.
 func (rq *request) listed() reply {
 	in, typ := rq.id.Parent(), rq.id.Type()
 	if strings.HasSuffix(strings.ToLower(rq.path), "/resources") && rq.id.Name() != "x" {
@@ -34,7 +34,8 @@ func (rq *request) listed() reply {
 	return rq.page(found)
 }
 
-// isListed reports whether a list has a resource. The list of a subscription has those in its resource groups.
+// isListed reports whether a list has a resource. The list of a subscription has the resources in
+// its resource groups.
 func (rq *request) isListed(r *resource, in azure.ID, typ string) bool {
 	if typ == "" {
 		parent := r.id.Parent()
@@ -47,7 +48,7 @@ func (rq *request) isListed(r *resource, in azure.ID, typ string) bool {
 	return parent.Equal(in) || (isPlace(in) && r.id.In().Within(in) && !azure.IsChildType(typ, parent.Type()))
 }
 
-// page returns one page of a list.
+// page returns a page of a list, with a nextLink to the next page.
 func (rq *request) page(found []*resource) reply {
 	from, err := strconv.Atoi(rq.query.Get("$skiptoken"))
 	if err != nil || from < 0 || from > len(found) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// regions are the locations that resources can be in.
+// regions are the valid locations of resources.
 var regions = strings.Fields(`global
 	asia asiapacific australia australiacentral australiacentral2 australiaeast australiasoutheast austriaeast
 	belgiumcentral brazil brazilsouth brazilsoutheast canada canadacentral canadaeast centralindia centralus chilecentral
@@ -23,7 +23,7 @@ func normalize(location string) string {
 	return strings.ToLower(strings.ReplaceAll(location, " ", ""))
 }
 
-// checkLocation refuses a PUT for the location of the resource.
+// checkLocation refuses a PUT with a missing, unknown or changed location.
 func checkLocation(old, next *resource) *refusal {
 	group := isGroup(next.id)
 	switch {
@@ -53,7 +53,8 @@ func checkLocation(old, next *resource) *refusal {
 	return refused
 }
 
-// locationOf returns the location of a resource, or that of what it is in.
+// locationOf returns the location of a resource, or the location of its nearest parent with a
+// location.
 func (s *Server) locationOf(r *resource) string {
 	for at := r; at != nil; at = s.store.get(at.id.Parent()) {
 		if at.location != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// How long operations take where Options.BuildTime says nothing.
+// short and long are values of Flow.Takes, which Options.BuildTime replaces.
 const (
 	short = 50 * time.Millisecond
 	long  = 200 * time.Millisecond
@@ -22,8 +22,8 @@ const (
 
 const network = "Microsoft.Network"
 
-// Observed returns the types as recordings of ARM show them. Types of Microsoft.Network and
-// Microsoft.Compute that were not seen behave as their siblings; all other types are Sync.
+// Observed returns the types as recordings of ARM show. Types of Microsoft.Network and
+// Microsoft.Compute without a recording behave as their siblings; all other types are [Sync].
 func Observed() Types {
 	types := Types{
 		"": {},
@@ -52,13 +52,13 @@ var resourceGroup = Type{
 	},
 }
 
-// networkCreate is the course of a PUT that creates a resource of Microsoft.Network.
+// networkCreate is the [Flow] of a PUT that creates a resource of Microsoft.Network.
 func networkCreate(retryAfter int) Flow {
 	return Flow{Style: Async, State: "Updating", Takes: short, RetryAfter: retryAfter, Operation: operations}
 }
 
-// networkUpdate is the course of a PUT that changes a top-level resource: it ends at once, and its answer still
-// names an operation.
+// networkUpdate is the [Flow] of a PUT that changes a top-level resource: the PUT ends at once,
+// although its answer names an operation.
 var networkUpdate = Flow{Style: Async, State: "Updating", Operation: operations}
 
 func networkDelete(retryAfter int) Flow {
@@ -68,7 +68,7 @@ func networkDelete(retryAfter int) Flow {
 	}
 }
 
-// networkType adds what all types of Microsoft.Network have in common.
+// networkType adds the common facts of all types of Microsoft.Network.
 func networkType(t Type) Type {
 	t.ETag, t.SubObjects = WeakETag, true
 	return t
@@ -85,7 +85,8 @@ func topLevel(name string, retryAfter, deleteAfter int, t Type) Type {
 	return networkType(t)
 }
 
-// child is a type of Microsoft.Network within another one. An update takes time as well.
+// child is a type of Microsoft.Network in a parent, such as virtualNetworks/subnets. An update
+// takes time as well.
 func child(name string, retryAfter, deleteAfter int, t Type) Type {
 	t.Name = network + "/" + name
 	t.Create, t.Delete = networkCreate(retryAfter), networkDelete(deleteAfter)
@@ -224,5 +225,5 @@ var storageAccount = Type{
 			"table": "https://{name}.table.core.windows.net/", "file": "https://{name}.file.core.windows.net/"}}}`}},
 }
 
-// Clone returns a copy whose rows can be changed.
+// Clone returns a copy of [Types] whose rows can be changed.
 func (t Types) Clone() Types { return maps.Clone(t) }

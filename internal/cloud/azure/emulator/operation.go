@@ -20,14 +20,14 @@ type operation struct {
 	flow            Flow
 	ends            time.Time
 	done            bool
-	// failure is how the operation ends or has ended; nil is success.
+	// failure is the refusal with which the operation ends; nil is success.
 	failure *refusal
-	// status and result are the addresses of Azure-AsyncOperation and Location, without the host; they
-	// may be empty.
+	// status and result are the addresses in Azure-AsyncOperation and Location, without the host,
+	// or "".
 	status, result string
 }
 
-// begin begins an operation for a resource, which may be over at once.
+// begin begins an operation for a resource. With Flow.Takes 0, the operation ends at once.
 func (rq *request) begin(r *resource, flow Flow) *operation {
 	takes := rq.takes(flow)
 	op := &operation{
@@ -52,7 +52,7 @@ func (rq *request) begin(r *resource, flow Flow) *operation {
 	return op
 }
 
-// takes returns how long a request takes after its answer.
+// takes returns how long a request takes after its answer: Options.BuildTime or Flow.Takes.
 func (s *Server) takes(flow Flow) time.Duration {
 	if flow.Takes > 0 && s.options.BuildTime != 0 {
 		return max(s.options.BuildTime, 0)
@@ -60,13 +60,13 @@ func (s *Server) takes(flow Flow) time.Duration {
 	return flow.Takes
 }
 
-// operationKey returns the key of an address.
+// operationKey returns the key of an address in Server.operations.
 func operationKey(address string) string {
 	path, _, _ := strings.Cut(address, "?")
 	return strings.ToLower(path)
 }
 
-// address fills in the path of an operation.
+// address returns the address of an operation from a pattern such as Flow.Operation.
 func (rq *request) address(r *resource, pattern string) string {
 	if pattern == "" {
 		return ""
@@ -89,7 +89,8 @@ func (rq *request) address(r *resource, pattern string) string {
 	return address + separator + "api-version=" + rq.version
 }
 
-// endDue ends the operations that are due, the earliest first, and begins what deployments do after them.
+// endDue ends the operations that are due, the earliest first, and calls deployment.advance for the
+// deployments.
 func (s *Server) endDue(now time.Time) {
 	for changed := true; changed; {
 		changed = s.endEarliest(now)
@@ -100,7 +101,7 @@ func (s *Server) endDue(now time.Time) {
 	}
 }
 
-// endEarliest ends the operations that are due, and reports whether there were any.
+// endEarliest ends the operations that are due, and reports whether an operation was due.
 func (s *Server) endEarliest(now time.Time) bool {
 	var due []*operation
 	s.running = slices.DeleteFunc(s.running, func(op *operation) bool {
@@ -117,7 +118,7 @@ func (s *Server) endEarliest(now time.Time) bool {
 	return len(due) > 0
 }
 
-// mostEnded bounds how many operations that ended can be polled.
+// mostEnded bounds the number of ended operations that clients can poll.
 const mostEnded = 10000
 
 // end ends an operation.
@@ -139,7 +140,7 @@ func (op *operation) end(s *Server) {
 	}
 }
 
-// settle changes a resource as the end of its operation does.
+// settle applies the end of an operation to its resource.
 func (op *operation) settle(s *Server, r *resource) {
 	r.running = nil
 	if isGroup(op.id) && op.method == http.MethodDelete && op.failure == nil {
@@ -162,8 +163,9 @@ func (op *operation) settle(s *Server, r *resource) {
 	s.store.touch(r)
 }
 
-// blocked returns how the deletion of a resource group fails if a resource in another group uses one of its own. ARM
-// would delete the other resources before; the emulator keeps all.
+// blocked returns the refusal ResourceGroupDeletionBlocked if a resource in another group uses a
+// resource of the group. ARM would delete the other resources of the group first; the emulator
+// keeps all resources.
 func (s *Server) blocked(group *resource) *refusal {
 	used := s.used(s.store.below(group))
 	if used == nil {
@@ -175,8 +177,8 @@ func (s *Server) blocked(group *resource) *refusal {
 	}
 }
 
-// accepted returns the answer to a request that began an operation. A request that is over has the body
-// of its end.
+// accepted returns the answer to a request that began an operation. If the operation has ended, the
+// answer has the final body.
 func (rq *request) accepted(op *operation, r *resource, created bool) reply {
 	header := http.Header{}
 	if op.status != "" {
@@ -211,7 +213,7 @@ func (s *Server) seconds(observed int) int {
 	return observed
 }
 
-// poll answers the request for the state of an operation.
+// poll answers the GET of an operation's address.
 func (rq *request) poll(op *operation) reply {
 	header := http.Header{}
 	if !op.done {

@@ -12,9 +12,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// referencesIn returns the references of a body: the ids of resources in resource groups, by [azure.ID.Key]. A key of a
-// map can be a reference, as in identity.userAssignedIdentities. Tags, the resource's own id and ids below that are no
-// references.
+// referencesIn returns the references of a body: the ids of resources in resource groups, by
+// [azure.ID.Key]. A key of a map can be a reference, as in identity.userAssignedIdentities. Tags,
+// the resource's own id and ids below that id are no references.
 func referencesIn(r *resource) map[string]string {
 	refs := map[string]string{}
 	for key, value := range r.body {
@@ -47,8 +47,8 @@ func collect(value any, own azure.ID, refs map[string]string) {
 	}
 }
 
-// checkReferences refuses a PUT that names missing resources, or resources that are not provisioned. The first in
-// the order of ids is named.
+// checkReferences refuses a PUT that names missing resources, or resources that are not
+// provisioned. The refusal names the first such id in sorted order.
 func (rq *request) checkReferences(_, next *resource) *refusal {
 	for _, key := range slices.Sorted(maps.Keys(next.refs)) {
 		text := next.refs[key]
@@ -74,8 +74,8 @@ func (rq *request) checkReferences(_, next *resource) *refusal {
 	return nil
 }
 
-// isProvisioned reports whether a resource can be referred to: its operations have ended well, and nothing that it is
-// in is being deleted.
+// isProvisioned reports whether another resource may refer to a resource: its operations have
+// succeeded, and ARM is not deleting a parent.
 func (rq *request) isProvisioned(r *resource) bool {
 	for at := rq.store.get(r.id.Parent()); at != nil; at = rq.store.get(at.id.Parent()) {
 		if at.running != nil && at.running.method == http.MethodDelete {
@@ -85,8 +85,8 @@ func (rq *request) isProvisioned(r *resource) bool {
 	return r.running == nil && r.state == "Succeeded"
 }
 
-// target returns the resource of an id. The id of a backend pool, which is an object in the body of a load balancer,
-// returns the load balancer.
+// target returns the resource of an id. For the id of a backend pool, which is an object in the
+// body of a load balancer, target returns the load balancer.
 func (rq *request) target(text string) (*resource, bool) {
 	id, err := azure.ParseID(text)
 	if err != nil {
@@ -132,7 +132,7 @@ func (rq *request) has(r *resource, path [][2]string) bool {
 	return true
 }
 
-// used refuses the deletion of resources that others use.
+// used refuses the deletion of resources that other resources use.
 func (s *Server) used(resources []*resource) *refusal {
 	gone := map[string]bool{}
 	for _, r := range resources {

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Reason is why a request was refused, for the counters.
+// Reason is why the [Server] refused a request, for [Server.Refused].
 type Reason string
 
 const (
@@ -17,12 +17,12 @@ const (
 	Used Reason = "in-use"
 	// Busy says that another operation is running.
 	Busy Reason = "busy"
-	// Absent says that the resource is missing. A DELETE that ARM answers with 204 since there is nothing to delete
-	// is counted here too.
+	// Absent says that the resource is missing. Absent also counts a DELETE of a missing resource,
+	// which ARM answers with 204.
 	Absent Reason = "absent"
 	// Malformed says that the request itself is wrong.
 	Malformed Reason = "malformed"
-	// Ordered says that a Fault refused the request.
+	// Ordered says that a [Fault] refused the request.
 	Ordered Reason = "ordered"
 )
 
@@ -31,10 +31,10 @@ type refusal struct {
 	status        int
 	code, message string
 	reason        Reason
-	// cause is the header X-Ms-Failure-Cause: gateway for ARM's own refusals, service for others; it
-	// may be empty.
+	// cause is the header X-Ms-Failure-Cause: gateway for ARM's own refusals, service for others,
+	// or "".
 	cause string
-	// target is the id in the body; details are in the body unless nil.
+	// target is the id in the body. With nil details, the body has no details.
 	target     string
 	details    []any
 	retryAfter int
@@ -66,7 +66,7 @@ func (r *refusal) reply() reply {
 	return reply{status: r.status, header: header, body: r.body(), refusal: r}
 }
 
-// malformed refuses a request for its own content.
+// malformed refuses a request for its own content, with status 400.
 func malformed(code, format string, args ...any) *refusal {
 	return &refusal{
 		status: http.StatusBadRequest, code: code, reason: Malformed, cause: gateway, message: fmt.Sprintf(format, args...),
@@ -78,7 +78,8 @@ func conflict(reason Reason, code, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusConflict, code: code, reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
-// retryable is the refusal of Microsoft.Network for another operation or a resource that is not provisioned.
+// retryable is the refusal of Microsoft.Network, with status 429, because of another operation or
+// of a resource that is not provisioned.
 func retryable(reason Reason, detail, cause string, retryAfter int, format string, args ...any) *refusal {
 	return &refusal{
 		status: http.StatusTooManyRequests, code: "RetryableError", message: "A retryable error occurred.",
@@ -87,7 +88,7 @@ func retryable(reason Reason, detail, cause string, retryAfter int, format strin
 	}
 }
 
-// noGroup says that a resource group is missing.
+// noGroup says that a resource group is missing (ResourceGroupNotFound).
 func noGroup(name string) *refusal {
 	return &refusal{
 		status: http.StatusNotFound, code: "ResourceGroupNotFound", cause: gateway,
@@ -95,7 +96,7 @@ func noGroup(name string) *refusal {
 	}
 }
 
-// noResource says that a resource is missing, by its type and names.
+// noResource says that a resource is missing, by its type and names (ResourceNotFound).
 func noResource(path, group string) *refusal {
 	message := fmt.Sprintf("The Resource '%s' was not found.", path)
 	if group != "" {
@@ -104,7 +105,8 @@ func noResource(path, group string) *refusal {
 	return &refusal{status: http.StatusNotFound, code: "ResourceNotFound", cause: gateway, message: message}
 }
 
-// noParent says that the parent of a resource is missing. The verb is read, write or delete.
+// noParent says that the parent of a resource is missing (ParentResourceNotFound). The verb is
+// read, write or delete.
 func noParent(verb, types, parent string) *refusal {
 	return &refusal{
 		status: http.StatusNotFound, code: "ParentResourceNotFound", cause: gateway, message: fmt.Sprintf(

@@ -31,7 +31,8 @@ func (rq *request) get() reply {
 	return reply{status: http.StatusOK, header: header, body: rq.render(r)}
 }
 
-// absent is the refusal for a missing resource: the outermost thing that is missing is named.
+// absent is the refusal for a missing resource. The refusal names the outermost missing parent or,
+// if all parents exist, the resource.
 func (rq *request) absent(verb string) *refusal {
 	refused := rq.missingOwner(rq.id, verb)
 	if refused == nil {
@@ -51,7 +52,7 @@ func (rq *request) absent(verb string) *refusal {
 	return refused
 }
 
-// missingOwner returns the refusal for the outermost owner that is missing, or nil.
+// missingOwner returns the refusal for the outermost missing parent, or nil.
 func (rq *request) missingOwner(id azure.ID, verb string) *refusal {
 	parent := id.Parent()
 	if isPlace(parent) {
@@ -77,13 +78,13 @@ func (rq *request) missingOwner(id azure.ID, verb string) *refusal {
 	}
 }
 
-// isGroup reports whether an id is that of a resource group: what has a resource group's name and is
-// no resource in it.
+// isGroup reports whether an id is the id of a resource group: the id has an ID.ResourceGroup(),
+// and is in a subscription.
 func isGroup(id azure.ID) bool {
 	return id.ResourceGroup() != "" && id.Scope() == azure.SubscriptionScope
 }
 
-// pathOf returns the type and the names of a resource as messages have it:
+// pathOf returns the type and the names of a resource in the form of ARM's messages:
 // Microsoft.Network/virtualNetworks/net/subnets/one.
 func pathOf(id azure.ID) string {
 	parts := strings.Split(id.Type(), "/")
@@ -94,7 +95,7 @@ func pathOf(id azure.ID) string {
 	return strings.Join(path, "/")
 }
 
-// put answers PUT for a resource.
+// put answers the PUT of a resource.
 func (rq *request) put() reply {
 	if isPlace(rq.id) {
 		return malformed("OperationNotAllowed", "A %s can't be put.", rq.id.Type()).reply()
@@ -121,7 +122,7 @@ func (rq *request) put() reply {
 	return rq.accepted(rq.begin(next, flow), next, old == nil)
 }
 
-// drafted returns the resource that a PUT asks for.
+// drafted returns the resource that a PUT requests.
 func (rq *request) drafted(kind Type, old *resource) *resource {
 	next := &resource{id: rq.id, kind: kind, guid: uuid.NewString(), body: map[string]any{}}
 	if old != nil {
@@ -143,7 +144,7 @@ func (rq *request) drafted(kind Type, old *resource) *resource {
 	return next
 }
 
-// checkPut refuses a PUT, or returns the changes of the children in the body.
+// checkPut refuses a PUT, or returns the embeddedChange of the children in the body.
 func (rq *request) checkPut(old, next *resource) (embeddedChange, *refusal) {
 	if refused := rq.missingOwner(rq.id, "write"); refused != nil {
 		refused.reason = NoOwner
@@ -159,7 +160,7 @@ func (rq *request) checkPut(old, next *resource) (embeddedChange, *refusal) {
 	return rq.planEmbedded(old, next)
 }
 
-// checkCondition refuses a request whose condition does not hold.
+// checkCondition refuses a request whose If-Match or If-None-Match does not hold.
 func (rq *request) checkCondition(old, _ *resource) *refusal {
 	match, none := rq.header.Get("If-Match"), rq.header.Get("If-None-Match")
 	var present string
@@ -175,7 +176,7 @@ func (rq *request) checkCondition(old, _ *resource) *refusal {
 	return nil
 }
 
-// checkGroup refuses requests for what is in a resource group that is being deleted.
+// checkGroup refuses requests for resources in a resource group that is being deleted.
 func (rq *request) checkGroup(_, _ *resource) *refusal {
 	for at := rq.id; !at.IsTenant(); at = at.Parent() {
 		if r := rq.store.get(at); r != nil && isGroup(at) && r.running != nil && r.running.method == http.MethodDelete {
@@ -233,7 +234,7 @@ func (rq *request) delete() reply {
 		if refused := rq.missingOwner(rq.id, "delete"); refused != nil || isGroup(rq.id) {
 			return rq.absent("delete").reply()
 		}
-		// The request is no refusal to the client, but counted as one in vain.
+		// For the client, 204 is no refusal; Server.refused counts a DELETE of a missing resource.
 		return reply{status: http.StatusNoContent, refusal: &refusal{status: http.StatusNoContent, reason: Absent}}
 	}
 	if r.running != nil && r.running.method == http.MethodDelete {
@@ -254,7 +255,7 @@ func (rq *request) delete() reply {
 	return rq.accepted(op, r, false)
 }
 
-// checkNested refuses to delete a resource with children, for the types that refuse that.
+// checkNested refuses to delete a resource with children if Type.KeepsNested is set.
 func (rq *request) checkNested(r, _ *resource) *refusal {
 	for _, child := range rq.store.in(r.id) {
 		if r.kind.KeepsNested && azure.IsChildType(child.kind.Name, r.kind.Name) {
@@ -268,7 +269,7 @@ func (rq *request) checkNested(r, _ *resource) *refusal {
 	return nil
 }
 
-// checkUsers refuses to delete a resource that others use.
+// checkUsers refuses to delete a resource that other resources use.
 func (rq *request) checkUsers(r, _ *resource) *refusal {
 	if isGroup(r.id) { // A resource group takes all its resources along; see settle.
 		return nil

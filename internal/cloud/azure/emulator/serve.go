@@ -22,23 +22,23 @@ import (
 // maxRequest bounds a body, as ARM does.
 const maxRequest = 4 << 20
 
-// request is one request during its handling. The server's lock is held.
+// request is a request while [Server] handles the request. Server.mu is locked.
 type request struct {
 	*Server
 
 	method, version string
-	// host is the beginning of the addresses in answers.
+	// host begins the addresses in answers, such as http://127.0.0.1:8443.
 	host string
-	// path is the path without a slash at the end, and query the query.
+	// path is the URL path without a slash at the end, and query the URL query.
 	path   string
 	query  url.Values
 	header http.Header
-	// id is the resource, or a resource of the list if list is set.
+	// id is the id of the resource or, with list, of a resource in the list.
 	id   azure.ID
 	list bool
 	body map[string]any
 	now  time.Time
-	// fail is the failure that a Fault orders for the operation.
+	// fail is the failure that [Fault] orders for the operation.
 	fail *refusal
 }
 
@@ -118,7 +118,8 @@ func (rq *request) resolve() {
 
 var apiVersion = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}(-[a-zA-Z][a-zA-Z0-9.-]*)?$`)
 
-// answer handles a request under the server's lock, unless it could not be read.
+// answer handles a request with Server.mu locked. If read refused the request, answer returns that
+// refusal.
 func (rq *request) answer(unread *refusal) reply {
 	if unread != nil {
 		return unread.reply()
@@ -158,7 +159,7 @@ func (rq *request) answer(unread *refusal) reply {
 	return refused.reply()
 }
 
-// check refuses requests that ARM's gateway refuses before it looks at resources.
+// check refuses requests that ARM's gateway refuses regardless of resources.
 func (rq *request) check() *refusal {
 	switch {
 	case rq.version == "":
@@ -214,13 +215,14 @@ func checkKind(types Table, id azure.ID, version string) *refusal {
 	return nil
 }
 
-// isPlace reports whether an id is a subscription or a management group. They exist without a PUT.
+// isPlace reports whether an id is the tenant, a subscription or a management group. A place exists
+// without a PUT.
 func isPlace(id azure.ID) bool {
 	return id.IsTenant() || strings.EqualFold(id.Type(), "Microsoft.Resources/subscriptions") ||
 		strings.EqualFold(id.Type(), "Microsoft.Management/managementGroups")
 }
 
-// call names a request for the counters.
+// call returns the [Call] of a request for the counters.
 func (rq *request) call() Call {
 	switch {
 	case rq.id.IsTenant() || rq.isPoll():
@@ -230,7 +232,7 @@ func (rq *request) call() Call {
 	}
 }
 
-// isPoll reports whether a path is that of an operation.
+// isPoll reports whether a path is the address of an operation.
 func (rq *request) isPoll() bool {
 	rq.mu.Lock()
 	defer rq.mu.Unlock()

@@ -10,31 +10,32 @@ import (
 	"time"
 )
 
-// Options of an emulated cloud. The zero value is good for tests.
+// Options of an emulated cloud. The zero value is suitable for tests.
 type Options struct {
-	// Listen is the address for Start; a free port of the loopback interface when empty.
+	// Listen is the address for [Start]; a free port of 127.0.0.1 when empty.
 	Listen string
-	// Types are the types that the cloud has; nil means Observed.
+	// Types are the types of the cloud; nil means Observed().
 	Types Table
-	// Subscriptions are the GUIDs that exist; empty means all.
+	// Subscriptions are the GUIDs of existing subscriptions; empty means all.
 	Subscriptions []string
 	// Latency is added to every request.
 	Latency time.Duration
-	// BuildTime is how long operations take instead of the Type's time; below 0 they end at once.
+	// BuildTime is how long operations take instead of Flow.Takes; with a negative BuildTime,
+	// operations end at once.
 	BuildTime time.Duration
-	// RetryAfter are the seconds in the header Retry-After of operations instead of the Type's; below 0
-	// there is no such header.
+	// RetryAfter are the seconds in the header Retry-After of operations instead of
+	// Flow.RetryAfter; with a negative RetryAfter, answers have no header Retry-After.
 	RetryAfter int
-	// PageSize is the length of a page of a list, 1000 when 0.
+	// PageSize is the length of a page of a list; 0 means 1000.
 	PageSize int
-	// Clock tells the time; nil is time.Now.
+	// Clock returns the current time; nil means time.Now.
 	Clock func() time.Time
-	// Wait waits for the latency and for the delays of faults, and returns an error if the context ends
-	// first. Nil waits on a timer.
+	// Wait waits for Latency and for Fault.Delay, and returns an error if the context ends first.
+	// With nil, the [Server] waits on a timer.
 	Wait func(ctx context.Context, d time.Duration) error
 }
 
-// Server is an emulated cloud. It is an http.Handler.
+// Server is an emulated cloud, as an http.Handler.
 type Server struct {
 	options Options
 	types   Table
@@ -49,7 +50,7 @@ type Server struct {
 	store      store
 	operations map[string]*operation // by the lower-case paths of the addresses
 	running    []*operation
-	// deployments are the running ones.
+	// deployments are the running deployments.
 	deployments []*deployment
 	ended       []string // keys of operations, the oldest first
 
@@ -86,7 +87,7 @@ func New(options Options) *Server {
 	return s
 }
 
-// Start starts a cloud that listens.
+// Start starts a cloud that listens on Options.Listen.
 func Start(options Options) (*Server, error) {
 	s := New(options)
 	address := options.Listen
@@ -103,10 +104,10 @@ func Start(options Options) (*Server, error) {
 	return s, nil
 }
 
-// URL returns the address of a started server.
+// URL returns the address of a started [Server].
 func (s *Server) URL() string { return s.url }
 
-// Close ends a started server.
+// Close ends a started [Server].
 func (s *Server) Close() error {
 	if s.server == nil {
 		return nil

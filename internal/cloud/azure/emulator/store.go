@@ -9,26 +9,26 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// resource is one resource of the cloud.
+// resource is a resource of the cloud.
 type resource struct {
 	id   azure.ID
 	kind Type
-	// body is what the last PUT had, without what ARM alone writes.
+	// body is the body of the last PUT, without the fields that only ARM writes.
 	body map[string]any
-	// state is the provisioningState.
+	// state is properties.provisioningState.
 	state    string
 	location string
 	guid     string
 	created  time.Time
-	// mark is the etag of the resource; children share that of the outermost resource.
+	// mark is the etag of the resource; children share the mark of the outermost resource.
 	mark string
-	// refs are the keys of the resources that the body refers to, with the ids as written.
+	// refs are the ids in the body as written, by their [azure.ID.Key].
 	refs map[string]string
 	// running is the running operation of the resource, or nil.
 	running *operation
 }
 
-// store has the resources by the key of their ids, and their children in the order of creation.
+// store has the resources by [azure.ID.Key], and their children in the order of creation.
 type store struct {
 	all      map[string]*resource
 	children map[string][]*resource
@@ -49,7 +49,7 @@ func (s store) add(r *resource) {
 	s.children[parent] = append(s.children[parent], r)
 }
 
-// remove removes a resource with all below it.
+// remove removes a resource and all resources below it.
 func (s store) remove(r *resource) {
 	for _, child := range slices.Clone(s.in(r.id)) {
 		s.remove(child)
@@ -63,7 +63,7 @@ func (s store) remove(r *resource) {
 	}
 }
 
-// below returns a resource and all below it.
+// below returns a resource and all resources below it.
 func (s store) below(r *resource) []*resource {
 	return s.appendBelow(nil, r)
 }
@@ -76,8 +76,8 @@ func (s store) appendBelow(all []*resource, r *resource) []*resource {
 	return all
 }
 
-// outermost returns the resource in a resource group that another one is in, such as the virtual network of a
-// subnet.
+// outermost returns the outermost parent of a resource within its resource group, such as the
+// virtual network of a subnet.
 func (s store) outermost(r *resource) *resource {
 	for azure.IsChildType(r.kind.Name, r.id.Parent().Type()) {
 		parent := s.get(r.id.Parent())

@@ -8,7 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// Style is how ARM tells that a request is carried out after its answer, and when it has ended.
+// Style says by which headers ARM announces that a request is carried out after its answer.
 type Style int
 
 const (
@@ -20,73 +20,78 @@ const (
 	AsyncLocation
 	// LocationOnly answers are 202 with the header Location, and no body.
 	LocationOnly
-	// StateOnly answers tell the provisioningState in the body, and have no header. A DELETE is answered with 202.
+	// StateOnly answers have the provisioningState in the body, and no header. A DELETE is answered
+	// with 202.
 	StateOnly
 )
 
-// Flow is the course of one request.
+// Flow is the course of a request.
 type Flow struct {
 	Style Style
 	// State is the provisioningState until the end, such as Updating.
 	State string
-	// Takes is the time between the answer and the end. With zero, the request ends with its answer, which still
-	// has the header Azure-AsyncOperation if the Style is Async.
+	// Takes is the time between the answer and the end. With zero, the request ends with its
+	// answer, which with [Async] still has the header Azure-AsyncOperation.
 	Takes time.Duration
-	// RetryAfter is the header of the answer, and PollAfter that of each poll before the end; in seconds.
+	// RetryAfter is the header Retry-After of the answer in seconds, and PollAfter the header
+	// Retry-After of each poll before the end.
 	RetryAfter, PollAfter int
-	// Operation and Result are the paths of the headers Azure-AsyncOperation and Location. Names in
-	// braces are replaced: root (the subscription), provider, location, id, name, operation.
+	// Operation and Result are the paths in the headers Azure-AsyncOperation and Location. The
+	// emulator replaces {root} (the subscription), {provider}, {location}, {id}, {name} and
+	// {operation}.
 	Operation, Result string
 }
 
-// ETag is where ARM writes the state's mark of a resource.
+// ETag says where ARM writes the etag of a resource.
 type ETag int
 
 const (
-	// NoETag is for types without a mark.
+	// NoETag is for types without an etag.
 	NoETag ETag = iota
-	// WeakETag is W/"guid" in the body and in the header of a GET. A resource and its children share
-	// the mark.
+	// WeakETag is W/"guid" in the body and in the header of a GET. A resource and its children
+	// share the guid.
 	WeakETag
-	// HeaderETag is "0x8D..." in the header alone.
+	// HeaderETag is "0x8D..." in the header only.
 	HeaderETag
 )
 
-// Embedded is a list in the body of a parent that has the children of a type.
+// Embedded is a list in the body of a parent with the children of a type.
 type Embedded struct {
 	// Property is the name of the list in properties, such as subnets.
 	Property string
 	// Type is the full type of the children.
 	Type string
-	// KeptSince is the first api-version in which a PUT without the list keeps the children; empty
-	// says that such a PUT deletes the children in all versions.
+	// KeptSince is the first api-version in which a PUT without the list keeps the children. With
+	// an empty KeptSince, such a PUT deletes the children in all versions.
 	KeptSince string
 }
 
-// Default are values that ARM adds to a body where the request has none.
+// Default has values that ARM adds to a body without these values.
 type Default struct {
 	// Since is the first api-version with these values; empty means all.
 	Since string
-	// JSON is an object. Names in braces are replaced in its strings: id, name, location, guid, etag,
-	// state, time.
+	// JSON is an object. In its strings, the emulator replaces {id}, {name}, {location}, {guid} and
+	// {time}.
 	JSON string
 }
 
-// InUse is the refusal of a DELETE for the users of a resource.
+// InUse is the refusal of a DELETE because other resources use the resource.
 type InUse struct {
 	Status int
 	Code   string
 }
 
-// Type has the facts about one type of resources.
+// Type has the facts about a type of resources.
 type Type struct {
-	// Name is the full type as ARM spells it, such as Microsoft.Network/virtualNetworks/subnets.
+	// Name is the full type as ARM spells the type, such as
+	// Microsoft.Network/virtualNetworks/subnets.
 	Name string
 	// Versions are the api-versions that ARM accepts; empty means all.
 	Versions []string
-	// Scopes are where resources of the type can be; empty means everywhere.
+	// Scopes are the scopes in which resources of the type can be; empty means every [azure.Scope].
 	Scopes []azure.Scope
-	// Create, Update and Delete are the courses of a PUT for a new and an existing resource, and of a DELETE.
+	// Create, Update and Delete are the courses of a PUT for a new resource, of a PUT for an
+	// existing resource, and of a DELETE.
 	Create, Update, Delete Flow
 	// Embedded are the children in the body.
 	Embedded []Embedded
@@ -95,37 +100,39 @@ type Type struct {
 	ETag     ETag
 	// Stateless types have no properties.provisioningState.
 	Stateless bool
-	// SubObjects says that objects with a name in a list of the body get an id, an etag and a state, as
-	// the rules of a load balancer do.
+	// SubObjects says that objects with a name in a list of the body get an id, an etag and a
+	// provisioningState, as loadBalancingRules do.
 	SubObjects bool
 	// NeedsLocation types refuse a body without location.
 	NeedsLocation bool
-	// InUse is how the deletion of a used resource is refused; nil deletes a used resource.
+	// InUse is the refusal of the deletion of a used resource; with nil, a used resource can be
+	// deleted.
 	InUse *InUse
-	// KeepsNested types can't be deleted while they have children.
+	// KeepsNested types can't be deleted while the resource has children.
 	KeepsNested bool
-	// Exclusive types have one operation at a time among the children of a parent.
+	// Exclusive types allow only one running operation among the children of a parent.
 	Exclusive bool
-	// NamesParent says that a request for a child of a missing parent is answered with
-	// ParentResourceNotFound. Otherwise GET and DELETE say ResourceNotFound of the parent.
+	// NamesParent says that ARM answers a request for a child of a missing parent with
+	// ParentResourceNotFound. Otherwise ARM answers GET and DELETE with ResourceNotFound for the
+	// parent.
 	NamesParent bool
-	// Targets says that a missing reference is NotFound with its id as target, as Compute has it, and
-	// not InvalidResourceReference.
+	// Targets says that ARM answers NotFound, with the id as target, for a missing reference, as
+	// Microsoft.Compute does, and not InvalidResourceReference.
 	Targets bool
 }
 
-// Table tells the facts about types.
+// Table has the facts about types.
 type Table interface {
-	// Type returns the facts about a full type in any case. It reports false for a type that ARM does
-	// not have: requests for such types are refused.
+	// Type returns the facts about a full type in any case. Type returns false for a type that ARM
+	// does not have: the emulator refuses requests for such a type.
 	Type(name string) (Type, bool)
 }
 
-// Types is a Table of rows by the lower-case name of the type. Other types get the row of their provider,
-// which is the key without a slash, or the row "".
+// Types is a [Table] of rows by the lower-case name of the type. A type without a row gets the row
+// of its provider, such as microsoft.network, or the row "".
 type Types map[string]Type
 
-// Type implements Table.
+// Type implements [Table].
 func (t Types) Type(name string) (Type, bool) {
 	key := strings.ToLower(name)
 	provider, _, _ := strings.Cut(key, "/")
@@ -140,17 +147,17 @@ func (t Types) Type(name string) (Type, bool) {
 	return Type{}, false
 }
 
-// Known are the facts about a type that a catalogue of types has.
+// Known has the facts about a type that a catalogue of types has.
 type Known struct {
 	Name     string
 	Versions []string
 	Scopes   []azure.Scope
-	// Embedded are the children in the body, without their KeptSince.
+	// Embedded are the children in the body, without Embedded.KeptSince.
 	Embedded []Embedded
 }
 
-// Restrict returns a Table of the types that a catalogue has. The other facts about a type are those of t. Resource
-// groups and deployments exist in any case.
+// Restrict returns a [Table] of only the types in a catalogue. The other facts about a type are
+// those of t. Resource groups and deployments always exist.
 func (t Types) Restrict(find func(name string) (Known, bool)) Table {
 	return tableFunc(func(name string) (Type, bool) {
 		row, _ := t.Type(name)
@@ -169,10 +176,10 @@ func (t Types) Restrict(find func(name string) (Known, bool)) Table {
 	})
 }
 
-// tableFunc is a function as a Table.
+// tableFunc is a function as a [Table].
 type tableFunc func(name string) (Type, bool)
 
-// Type implements Table.
+// Type implements [Table].
 func (f tableFunc) Type(name string) (Type, bool) { return f(name) }
 
 // add adds rows under their own names.

@@ -11,9 +11,10 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// template reads the resources of a deployment's template. Both languages are read: a list of resources, whose
-// dependencies name types and names, and the map of language version 2.0, whose dependencies name keys and which
-// may have existing resources. Of expressions, resourceId with literal arguments is evaluated.
+// template reads the resources of a deployment's template in both languages. The older language has
+// a list of resources, whose dependsOn has types and names. languageVersion 2.0 has a map of
+// resources, whose dependsOn has keys, and which may contain existing resources. The only evaluated
+// expression is resourceId with literal arguments.
 func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
 	template := mapOf(properties["template"])
 	if template == nil {
@@ -47,16 +48,16 @@ func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
 	return linked(entries)
 }
 
-// entry is one resource of a template.
+// entry is a resource of a template.
 type entry struct {
-	// symbol is the key of the resource in language version 2.0.
+	// symbol is the key of the resource in languageVersion 2.0.
 	symbol string
 	body   map[string]any
 	needs  []string
 	step   *step
 }
 
-// readEntry reads one resource of a template.
+// readEntry reads a resource of a template.
 func (rq *request) readEntry(e *entry) *refusal {
 	evaluated, refused := rq.evaluate(runtime.DeepCopyJSONValue(e.body))
 	if refused != nil {
@@ -91,7 +92,7 @@ func (rq *request) readEntry(e *entry) *refusal {
 	if existing {
 		return nil
 	}
-	// A template with a wrong location or type is refused as a whole.
+	// The emulator refuses the whole template for a resource with a wrong location or type.
 	draft := *rq
 	draft.id, draft.body = id, e.body
 	kind, _ := rq.types.Type(id.Type())
@@ -116,7 +117,7 @@ func nested(base azure.ID, typ, name string) (azure.ID, error) {
 	return id, nil
 }
 
-// linked resolves the dependencies of a template, and refuses unknown ones and cycles.
+// linked resolves dependsOn of all entries, and refuses unknown names and cycles.
 func linked(entries []entry) ([]*step, *refusal) {
 	steps := make([]*step, 0, len(entries))
 	for _, e := range entries {
@@ -139,7 +140,7 @@ func linked(entries []entry) ([]*step, *refusal) {
 	return steps, nil
 }
 
-// isNamed reports whether a dependency names the resource.
+// isNamed reports whether a text in dependsOn names the resource.
 func (e entry) isNamed(need string) bool {
 	if e.symbol != "" {
 		return e.symbol == need
@@ -148,7 +149,8 @@ func (e entry) isNamed(need string) bool {
 		strings.EqualFold(need, strings.Join(e.step.id.Names(), "/"))
 }
 
-// reaches reports whether a step needs another one, also through steps that were not seen yet.
+// reaches reports whether a step needs another step, directly or through further steps. The map
+// seen has the steps that were visited.
 func reaches(from, to *step, seen map[*step]bool) bool {
 	for _, need := range from.needs {
 		if need == to {
