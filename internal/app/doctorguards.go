@@ -1,11 +1,13 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // checkGuards checks that the webhook configurations, policies and bindings of the packs exist, and
@@ -17,12 +19,15 @@ func (d *doctor) checkGuards(ctx context.Context) (int, []Finding, error) {
 		if !d.leases.runs(p.Name) && len(d.leases.states) > 0 {
 			continue // checkOperator tells of a pack that no operator runs.
 		}
-		faults, err := d.closest(ctx, p)
+		closest, err := d.closest(ctx, p)
 		if err != nil {
 			return checked, findings, err
 		}
-		checked += len(d.templates[p.Name])
-		for _, f := range faults {
+		checked += len(d.templates[p.Name]) - len(closest.unseen)
+		for _, id := range closest.unseen {
+			findings = append(findings, unseenGuard(p, id))
+		}
+		for _, f := range closest.faults {
 			if d.skew && f.state == altered {
 				continue // Another release has other guards.
 			}
@@ -47,36 +52,50 @@ func guardFinding(p pack.Pack, f fault) Finding {
 	return finding
 }
 
-// closest returns the faults of a pack's guards. The guards of a pack depend on --enforcement, and
-// on whether the API server has MutatingAdmissionPolicy: closest compares the cluster with every
-// combination, and returns the faults of the combination with the fewest.
-func (d *doctor) closest(ctx context.Context, p pack.Pack) ([]fault, error) {
+// unseenGuard returns the Finding of a guard that the user has no right to read.
+func unseenGuard(p pack.Pack, id object.ID) Finding {
+	return Finding{
+		Object: id, Reason: "NotChecked",
+		Message: "you may not read this guard of the pack " + p.Name + ", so the guard may be missing or altered",
+		Action:  "run kinship doctor as a user with this right, such as a cluster administrator",
+	}
+}
+
+// closest returns how the guards of a pack differ from their templates. The guards of a pack depend on --enforcement,
+// and on whether the API server has MutatingAdmissionPolicy: closest compares the cluster with every combination, and
+// returns the comparison with the fewest faults.
+func (d *doctor) closest(ctx context.Context, p pack.Pack) (comparison, error) {
+	var best comparison
 	served, err := servesMutatingPolicies(d.options)
 	if err != nil {
-		return nil, err
+		return best, err
 	}
 	enforcements := []pack.Enforcement{d.options.Enforcement}
 	if d.options.Enforcement == "" {
 		enforcements = []pack.Enforcement{pack.ByWebhook, pack.ByPolicy}
 	}
-	g := &guards{pack: p, reader: d.client, recorder: recorder{d.client, p.Name}, log: d.options.Log}
-	var best []fault
 	for _, enforcement := range enforcements {
 		for _, mutating := range []bool{served, false} {
 			o := d.options
 			o.Enforcement = enforcement
 			templates, err := guardTemplates(o.installation(mutating), p, d.client)
 			if err != nil {
-				return nil, err
+				return best, err
 			}
-			faults, _, err := g.compare(ctx, templates)
+			found, err := compareGuards(ctx, d.client, recorder{d.client, p.Name}, templates)
 			if err != nil {
-				return nil, fmt.Errorf("compare the guards of pack %s: %w", p.Name, err)
+				return best, fmt.Errorf("compare the guards of pack %s: %w", p.Name, err)
 			}
-			if d.templates[p.Name] == nil || len(faults) < len(best) {
-				best, d.templates[p.Name] = faults, templates
+			if d.templates[p.Name] == nil || found.less(best) {
+				best, d.templates[p.Name] = found, templates
 			}
 		}
 	}
 	return best, nil
+}
+
+// less reports whether a comparison has found fewer faults than another or, with as many faults, has fewer
+// guards that the user may not read.
+func (c comparison) less(other comparison) bool {
+	return cmp.Or(cmp.Compare(len(c.faults), len(other.faults)), cmp.Compare(len(c.unseen), len(other.unseen))) < 0
 }

@@ -59,19 +59,24 @@ func order(templates map[object.ID]client.Object) []object.ID {
 // relation.Watcher has reported: observe records the resourceVersion since which a guard was
 // altered.
 func (g *guards) assess(ctx context.Context, pending map[object.ID]string) ([]fault, error) {
-	g.unseen = map[string]string{}
-	faults, live, err := g.compare(ctx, g.wanted)
+	found, err := compareGuards(ctx, g.reader, g.recorder, g.wanted)
 	if err != nil {
 		return nil, err
 	}
+	faults, live, unseen := found.faults, found.live, found.unseen
 	if len(faults) > 0 && g.install == nil {
-		others, theirs, err := g.compare(ctx, g.other)
+		others, err := compareGuards(ctx, g.reader, g.recorder, g.other)
 		if err != nil {
 			return nil, err
 		}
-		if len(others) == 0 {
-			faults, live = nil, theirs
+		unseen = append(unseen, others.unseen...)
+		if len(others.faults) == 0 {
+			faults, live = nil, others.live
 		}
+	}
+	g.unseen = map[string]string{}
+	for _, id := range unseen {
+		g.unseen[keyOf(id)] = "can't be seen: run once with --install"
 	}
 	if g.answering != nil {
 		g.answering.follow(live)
@@ -118,42 +123,47 @@ func (g *guards) template(id object.ID) client.Object {
 	return g.other[id]
 }
 
-// compare returns the guards among templates that are missing or altered, and all guards that
-// exist.
-func (g *guards) compare(
-	ctx context.Context, templates map[object.ID]client.Object,
-) ([]fault, map[object.ID]client.Object, error) {
-	var faults []fault
-	all := map[object.ID]client.Object{}
+// comparison says how the guards in the cluster differ from their templates.
+type comparison struct {
+	faults []fault
+	live   map[object.ID]client.Object
+	unseen []object.ID // guards that the reader has no right to read
+}
+
+// compareGuards reads the guards and compares them with their templates.
+func compareGuards(
+	ctx context.Context, reader client.Reader, recorder recorder, templates map[object.ID]client.Object,
+) (comparison, error) {
+	found := comparison{live: map[object.ID]client.Object{}}
 	for _, id := range order(templates) {
-		live, err := readGuard(ctx, g.reader, templates[id])
+		live, err := readGuard(ctx, reader, templates[id])
 		switch {
 		case apierrors.IsForbidden(err):
 			// An installation of an earlier release gives no right to get a
 			// ValidatingAdmissionPolicy.
-			g.unseen[keyOf(id)] = "can't be seen: run once with --install"
+			found.unseen = append(found.unseen, id)
 			continue
 		case err != nil:
-			return nil, nil, err
+			return found, err
 		case live == nil:
-			faults = append(faults, fault{id, missing})
+			found.faults = append(found.faults, fault{id, missing})
 			continue
 		}
-		all[id] = live
+		found.live[id] = live
 		if !pack.Altered(live, templates[id]) {
 			continue
 		}
 		// record.Installed has the digest of a guard that another release has installed in this
 		// form.
-		known, _, err := g.recorder.read(ctx)
+		known, _, err := recorder.read(ctx)
 		if err != nil {
-			return nil, nil, err
+			return found, err
 		}
 		if pack.Force(live, templates[id]) != known.Installed[keyOf(id)] {
-			faults = append(faults, fault{id, altered})
+			found.faults = append(found.faults, fault{id, altered})
 		}
 	}
-	return faults, all, nil
+	return found, nil
 }
 
 // tell stores the faults, reports the faults to protection.setLost, and closes reconcile.Gate. A

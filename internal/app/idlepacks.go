@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
@@ -75,45 +76,113 @@ func accountObject(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: name}}
 }
 
+// restartTime is how long an operator with --leader-elect that was stopped may take to start again.
+const restartTime = 5 * time.Minute
+
+// restarting returns how long ago an operator with --leader-elect was stopped that may start again with any pack, or
+// zero. An operator that stops deletes its own Lease, and leaves the Lease of the leader election. That Lease names no
+// packs.
+func (l leases) restarting(now time.Time) time.Duration {
+	if l.leader == nil || l.elects() {
+		return 0 // An operator that runs renews the Lease.
+	}
+	if ago := now.Sub(renewed(l.leader)); ago < restartTime {
+		return max(ago, time.Second)
+	}
+	return 0
+}
+
 // retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
-// as left out. retireIdle removes their guards: nobody would answer their webhooks. Those of lastingGuards stay. A
-// pack with locks, such as usage, keeps its guards while objects of the pack exist, because protection must not end by
-// an option that somebody forgot. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave
-// resources of a cloud behind.
+// as left out, and removes their guards. The lastingGuards stay and, while objects of a pack exist, the guards that
+// kept returns. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a
+// cloud behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	idle, err := idlePacks(ctx, o, c, beside)
+	if err != nil || len(idle) == 0 {
+		return err
+	}
+	now := time.Now()
+	running, err := readLeases(ctx, c, now)
 	if err != nil {
 		return err
 	}
-	warn := slog.New(logr.ToSlogHandler(o.Log)).Warn
 	for _, p := range idle {
 		guards, err := idleGuards(ctx, c, o, p)
 		if err != nil {
 			return err
 		}
-		if err := markLeftOut(ctx, c, p.Name); err != nil {
-			return err
-		}
-		kept, err := keptBy(ctx, c, p)
-		if err != nil {
-			return err
-		}
 		rest := "kinship uninstall --packs " + p.Name
+		ago := running.restarting(now)
+		if ago == 0 {
+			if err := markLeftOut(ctx, c, p.Name); err != nil {
+				return err
+			}
+		}
 		switch {
 		case len(guards) == 0:
 			o.Log.Info("A pack is installed that this operator does not run: run it too, or "+rest, "pack", p.Name)
-		case kept != "":
-			warn("Guards of a pack that no operator runs refuse requests, and stay because objects of the pack exist: "+
-				"run the pack too, or "+rest+" --with-objects", "pack", p.Name, "guards", guardNames(guards), "objects", kept)
+		case ago > 0:
+			slog.New(logr.ToSlogHandler(o.Log)).Warn("Guards of a pack stay because an operator of the pack may be restarting: "+
+				"Lease "+leaseName+" was renewed "+ago.Round(time.Second).String()+" ago. If no operator runs the pack any more, "+
+				"start again with --install "+restartTime.String()+" after that, or "+rest,
+				"pack", p.Name, "guards", guardNames(guards))
 		default:
-			if err := removeAll(ctx, c, guards, func(string, ...any) {}); err != nil {
+			if err := retire(ctx, o, c, p, guards); err != nil {
 				return err
 			}
-			warn("Removed the guards of a pack that no operator runs. What else the pack has is left: "+rest+" removes it",
-				"pack", p.Name, "guards", guardNames(guards))
 		}
 	}
 	return nil
+}
+
+// retire removes the guards of one pack that no operator runs, unless objects of the pack keep the guards.
+func retire(ctx context.Context, o Options, c client.Client, p pack.Pack, guards []*unstructured.Unstructured) error {
+	objects, err := keptBy(ctx, c, p)
+	if err != nil {
+		return err
+	}
+	var stay []*unstructured.Unstructured
+	if objects != "" {
+		stay = kept(p, guards)
+	}
+	gone := slices.DeleteFunc(slices.Clone(guards), func(g *unstructured.Unstructured) bool {
+		return slices.Contains(stay, g)
+	})
+	warn := slog.New(logr.ToSlogHandler(o.Log)).Warn
+	rest := "kinship uninstall --packs " + p.Name
+	if len(gone) > 0 {
+		if err := removeAll(ctx, c, gone, func(string, ...any) {}); err != nil {
+			return err
+		}
+		warn("Removed the guards of a pack that no operator runs. What else the pack has is left: "+rest+" removes it",
+			"pack", p.Name, "guards", guardNames(gone))
+	}
+	switch {
+	case len(stay) == 0:
+	case len(p.Locks) > 0:
+		warn("Guards of a pack that no operator runs refuse requests, and stay because objects of the pack exist: "+
+			"run the pack too, or "+rest+" --with-objects", "pack", p.Name, "guards", guardNames(stay), "objects", objects)
+	default:
+		warn("Policies of a pack that no operator runs stay because objects of the pack exist: without the policies, users "+
+			"could write fields that an operator of the pack believes later, such as status.id. Run the pack too, or delete "+
+			"the objects and start again with --install, or "+rest+" --with-objects",
+			"pack", p.Name, "guards", guardNames(stay), "objects", objects)
+	}
+	return nil
+}
+
+// kept returns the guards of a pack without an operator that stay while objects of the pack exist. Policies stay: the
+// API server needs no operator for policies, and an operator that runs the pack later believes fields that only an
+// operator may write, such as status.id of a Network. Webhook configurations do not stay: the API server refuses every
+// request for which no operator answers. A pack with locks, such as usage, keeps its webhook configurations too,
+// because protection must not end by an option that the user forgot.
+func kept(p pack.Pack, guards []*unstructured.Unstructured) []*unstructured.Unstructured {
+	if len(p.Locks) > 0 {
+		return guards
+	}
+	return slices.DeleteFunc(slices.Clone(guards), func(g *unstructured.Unstructured) bool {
+		return strings.HasSuffix(g.GetKind(), "WebhookConfiguration")
+	})
 }
 
 // tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
@@ -136,39 +205,61 @@ func tellIdle(ctx context.Context, o Options, c client.Client) error {
 	return nil
 }
 
-// keptBy returns a kind of a pack with pack.Locks of which an object exists, or "".
+// keptBy returns the name of a definition of a pack that has objects, or an empty text.
 func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
-	if len(p.Locks) == 0 {
-		return "", nil
+	definitions, err := liveDefinitions(ctx, c, p)
+	if err != nil {
+		return "", err
 	}
-	for _, name := range p.Definitions {
-		template, err := definition(name)
-		if err != nil {
-			return "", err
-		}
-		live, err := read(ctx, c, template)
-		if err != nil {
-			return "", err
-		}
-		if live == nil {
-			continue
-		}
+	for _, live := range definitions {
 		version, ok := servedVersion(live)
 		if !ok {
 			continue
 		}
-		_, group, _ := strings.Cut(name, ".")
+		_, group, _ := strings.Cut(live.GetName(), ".")
 		kind, _, _ := unstructured.NestedString(live.Object, "spec", "names", "kind")
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"})
 		if err := c.List(ctx, list, client.Limit(1)); err != nil && !meta.IsNoMatchError(err) {
-			return "", fmt.Errorf("list %s: %w", name, err)
+			return "", fmt.Errorf("list %s: %w", live.GetName(), err)
 		}
 		if len(list.Items) > 0 {
-			return name, nil
+			return live.GetName(), nil
 		}
 	}
 	return "", nil
+}
+
+// liveDefinitions returns the definitions of a pack in the cluster, with those of kinds that a command enabled, such
+// as kinship azure enable.
+func liveDefinitions(ctx context.Context, c client.Client, p pack.Pack) ([]*unstructured.Unstructured, error) {
+	var all []*unstructured.Unstructured
+	for _, name := range p.Definitions {
+		template, err := definition(name)
+		if err != nil {
+			return nil, err
+		}
+		live, err := read(ctx, c, template)
+		if err != nil {
+			return nil, err
+		}
+		if live != nil {
+			all = append(all, live)
+		}
+	}
+	if p.Enabled == nil {
+		return all, nil
+	}
+	enabled, err := p.Enabled(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("find what was enabled for pack %s: %w", p.Name, err)
+	}
+	for _, obj := range enabled {
+		if obj.GetKind() == relation.DefinitionKind.Kind {
+			all = append(all, obj)
+		}
+	}
+	return all, nil
 }
 
 // lastingGuards returns the names of policies of a pack that no operator has to answer, and that go with the pack

@@ -11,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/app"
@@ -97,6 +99,7 @@ func TestDoctor(t *testing.T) {
 			t.Errorf("%q: code %d\n%s%s", args, code, out, errOut)
 		}
 	}
+	examineUnseen(t)
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +142,49 @@ func TestDoctor(t *testing.T) {
 		if code, _, errOut := kinship(t, "doctor", args); code != 2 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: code %d, %s", args, code, errOut)
 		}
+	}
+}
+
+// examineUnseen examines the installation as a user who may read everything but webhook configurations and policies:
+// doctor names each of these guards as not checked.
+func examineUnseen(t *testing.T) {
+	t.Helper()
+	const user = "without-guards"
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: user}, Rules: []rbacv1.PolicyRule{{
+		Verbs:     []string{"get", "list"},
+		APIGroups: []string{"", coordinationv1.GroupName, rbacv1.GroupName, apiextensionsv1.GroupName},
+		Resources: []string{rbacv1.ResourceAll},
+	}}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}
+	for _, obj := range []client.Object{role, binding} {
+		if err := operator.Client(t).Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := operator.Client(t).Delete(contextOf(t), obj); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	testenv.AwaitRights(t, user, app.Namespace, true, right("list", schema.GroupResource{
+		Group: coordinationv1.GroupName, Resource: "leases",
+	}))
+	found := examine(t, app.Options{Config: testenv.As(t, user), Version: "dev"}, time.Now())
+	for _, guard := range []string{
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-iot",
+		"ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-usage",
+		"ValidatingAdmissionPolicy.admissionregistration.k8s.io/kinship-usage-keep-secrets",
+	} {
+		if !slices.Contains(found, "NotChecked "+guard) {
+			t.Errorf("doctor does not say that %s was not checked: %q", guard, found)
+		}
+	}
+	if slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, "Guard") }) {
+		t.Errorf("doctor judges guards that the user may not read: %q", found)
 	}
 }
 

@@ -1,14 +1,17 @@
 package frontdoor_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -158,6 +162,79 @@ func examinedWithoutOperator(t *testing.T, pack string, guarded bool) {
 	}
 	if found = slices.DeleteFunc(found, stays); len(found) > 0 {
 		t.Errorf("findings without an operator: %q", found)
+	}
+}
+
+// TestIdlePolicies leaves out packs whose objects exist. Policies stay, so that an operator that runs the packs later
+// believes no forged status.id. Webhook configurations, which no operator answers, are removed. While
+// an operator with --leader-elect may be restarting, all stay.
+func TestIdlePolicies(t *testing.T) {
+	const (
+		stays  = "stay because objects of the pack exist"
+		status = "kinship-openstack-status"
+	)
+	var log bytes.Buffer
+	install := func(enforcement pack.Enforcement, packs ...string) string {
+		t.Helper()
+		log.Reset()
+		o := options(t, packs...)
+		o.Enforcement, o.WebhookPort = enforcement, testenv.FreePort(t)
+		o.Log = funcr.New(func(prefix, args string) { fmt.Fprintln(&log, prefix, args) }, funcr.Options{})
+		if err := app.Install(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		return log.String()
+	}
+	webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta("", "kinship-iot")}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", status)}
+	intents := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", "kinship-openstack-intents")}
+	install(pack.ByPolicy, "usage", "iot", "openstack") // No webhook refuses the IotConnector.
+	objects := testenv.Apply(t, connector+"---"+network, testenv.In(testenv.Namespace(t)))
+	install(pack.ByWebhook, "usage", "iot", "openstack")
+
+	lease := &coordinationv1.Lease{ObjectMeta: meta(app.Namespace, "kinship")}
+	lease.Spec.RenewTime = new(metav1.NowMicro())
+	if err := operator.Client(t).Create(t.Context(), lease); err != nil {
+		t.Fatal(err)
+	}
+	if said := install(pack.ByWebhook, "usage"); !strings.Contains(said, "may be restarting") {
+		t.Errorf("the log does not say that an operator may be restarting:\n%s", said)
+	}
+	exists(t, webhook, true)
+	exists(t, policy, true)
+
+	change(t, operator.Client(t), lease, func() {
+		lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-time.Hour)))
+	})
+	said := install(pack.ByWebhook, "usage")
+	if !strings.Contains(said, stays) || !strings.Contains(said, status) {
+		t.Errorf("the log does not say that policies stay, and why:\n%s", said)
+	}
+	exists(t, webhook, false)
+	exists(t, policy, true)
+
+	for _, object := range objects {
+		if err := operator.Client(t).Delete(t.Context(), object); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := install(pack.ByWebhook, "usage"); strings.Contains(said, stays) {
+		t.Errorf("policies stay without objects:\n%s", said)
+	}
+	exists(t, policy, false)
+	exists(t, intents, true)
+	uninstall(t)
+}
+
+// exists checks whether an object exists.
+func exists(t *testing.T, object client.Object, want bool) {
+	t.Helper()
+	err := operator.Client(t).Get(t.Context(), client.ObjectKeyFromObject(object), object)
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if (err == nil) != want {
+		t.Errorf("%T %s exists: %t, want %t", object, object.GetName(), err == nil, want)
 	}
 }
 
