@@ -174,11 +174,12 @@ func TestAnsweringWhileChanged(t *testing.T) {
 		for version := range 10 {
 			config := &admissionregistrationv1.ValidatingWebhookConfiguration{}
 			config.ResourceVersion = strconv.Itoa(version)
-			config.Webhooks = []admissionregistrationv1.ValidatingWebhook{{ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				Service: &admissionregistrationv1.ServiceReference{Namespace: "a", Name: "b", Path: &path},
-			}}}
+			service := &admissionregistrationv1.ServiceReference{Namespace: "a", Name: "b", Path: &path}
+			config.Webhooks = []admissionregistrationv1.ValidatingWebhook{{
+				ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: service},
+			}}
 			a.follow(map[object.ID]client.Object{{Name: "guard"}: config})
-			time.Sleep(time.Second) // Of the clock of synctest.
+			<-time.After(time.Second) // Of the clock of synctest.
 		}
 		end()
 		if err := <-ended; err != nil {

@@ -38,6 +38,7 @@ func (f failing) Get(context.Context, client.ObjectKey, client.Object, ...client
 func TestUnreadGuards(t *testing.T) {
 	id := object.ID{Group: guard.ConfigurationKind.Group, Kind: guard.ConfigurationKind.Kind, Name: "guard"}
 	old := &relation.Object{ID: id, UID: "1", Version: "7"}
+	changed := &relation.Object{ID: id, UID: "1", Version: "8"}
 	for name, row := range map[string]struct {
 		change relation.Change
 		begun  bool
@@ -45,7 +46,7 @@ func TestUnreadGuards(t *testing.T) {
 	}{
 		"deleted":                   {relation.Change{Old: old}, true, true},
 		"deleted and created":       {relation.Change{Old: old, New: &relation.Object{ID: id, UID: "2"}}, true, true},
-		"changed":                   {relation.Change{Old: old, New: &relation.Object{ID: id, UID: "1", Version: "8"}}, true, true},
+		"changed":                   {relation.Change{Old: old, New: changed}, true, true},
 		"created":                   {relation.Change{New: &relation.Object{ID: id, UID: "2"}}, true, false},
 		"the record is unread, too": {relation.Change{Old: old}, false, true},
 	} {

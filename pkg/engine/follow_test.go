@@ -67,8 +67,8 @@ func (d *lateDiscovery) ServerGroupsAndResourcesWithContext(
 	if d.calls++; d.calls <= d.lists {
 		kinds = append(kinds, ships)
 	}
-	var groups []*metav1.APIGroup
-	var resources []*metav1.APIResourceList
+	groups := make([]*metav1.APIGroup, 0, len(kinds))
+	resources := make([]*metav1.APIResourceList, 0, len(kinds))
 	for _, k := range kinds {
 		version := metav1.GroupVersionForDiscovery{GroupVersion: k.GroupVersion().String(), Version: k.Version}
 		groups = append(groups, &metav1.APIGroup{

@@ -45,7 +45,9 @@ func (w *toyWorld) wakes(reason string, names ...string) {
 	})
 }
 
-func waitsFor(name string) string { return "Waiting for the change of Network/" + name + " in the box to end" }
+func waitsFor(name string) string {
+	return "Waiting for the change of Network/" + name + " in the box to end"
+}
 
 // TestSerial: the creations, updates and deletions of things in the same box do not overlap, even if an
 // operation takes many passes. The end of an operation requeues the next object of sequence.waiting.
