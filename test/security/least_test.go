@@ -316,6 +316,11 @@ func (g granted) String() string {
 	return fmt.Sprintf("%s: %v of %v in groups %q, names %v", g.role, g.Verbs, g.Resources, g.APIGroups, g.ResourceNames)
 }
 
+// isForUsers reports whether a ClusterRole is for users, and not for an account of the operator.
+func isForUsers(role *rbacv1.ClusterRole) bool {
+	return role.Labels["rbac.authorization.k8s.io/aggregate-to-admin"] == "true"
+}
+
 // granted returns all that the operator may do.
 func (l land) granted() []granted {
 	l.T.Helper()
@@ -326,8 +331,8 @@ func (l land) granted() []granted {
 		l.T.Fatal(err)
 	}
 	for _, role := range cluster.Items {
-		if role.Labels["rbac.authorization.k8s.io/aggregate-to-admin"] == "true" {
-			continue // For users, and not for the operator.
+		if isForUsers(&role) {
+			continue
 		}
 		for _, rule := range role.Rules {
 			all = append(all, granted{role.Name, userOf(role.Name), "", rule})
