@@ -262,10 +262,12 @@ func liveDefinitions(ctx context.Context, c client.Client, p pack.Pack) ([]*unst
 	return all, nil
 }
 
-// lastingGuards returns the names of policies of a pack that no operator has to answer, and that go with the pack
-// alone: without them the pack would later believe what nobody has judged. They are the policy that keeps the pack's
-// own account from changing Secrets, the policy that asks whether an author may use the Secrets that an object names,
-// and the policy that lets only the operator record what is created. They refuse nothing that an author may do.
+// lastingGuards returns the names of the policies of a pack that stay until the pack is uninstalled. The API server
+// judges by these policies without an operator, so a policy refuses nothing that an author may do. Without the
+// policies, the pack would later trust objects that nobody judged:
+//   - keepSecretsOf keeps the pack's own account from changing Secrets;
+//   - PACK-secrets asks whether an author may use the Secrets that an object names;
+//   - PACK-intents lets only the operator record a creation.
 func lastingGuards(packName string) []string {
 	return []string{keepSecretsOf(packName), AccountOf(packName) + "-secrets", AccountOf(packName) + "-intents"}
 }

@@ -256,6 +256,16 @@ func isTrue(object *unstructured.Unstructured, condition string) bool {
 	})
 }
 
+// Documents returns the objects of a text of YAML or JSON documents. A text that can't be read fails the test.
+func Documents(tb testing.TB, text []byte) []*unstructured.Unstructured {
+	tb.Helper()
+	objects, err := decode(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return objects
+}
+
 // decodeBuffer is how far the decoder looks ahead to tell YAML from JSON.
 const decodeBuffer = 4096
 

@@ -21,8 +21,9 @@ import (
 type ListEdit struct {
 	// Path leads to the list.
 	Path relation.Path
-	// Add are the items that the list has afterwards, and Drop the items that it has no longer. An item of the
-	// list is one of them if it has the same values in all their fields; further fields don't matter.
+	// Add are the items that the list must have after [ListEdit.Write]. Drop are the items that the list must not
+	// have. An item of the list equals an item of Add or Drop if the two have the same values in all fields of
+	// the latter. For example, {kind: Deployment, name: web, uid: 1} equals {kind: Deployment, name: web}.
 	Add, Drop []map[string]any
 }
 

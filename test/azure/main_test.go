@@ -1,11 +1,7 @@
 package azure_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -24,34 +20,12 @@ var enabled = []string{
 
 func TestMain(m *testing.M) {
 	operator.Packs("azure")
-	folder, err := os.MkdirTemp("", "kinship-azure-")
+	folder, err := operator.Definitions(all(), kindsOf(enabled...))
 	if err != nil {
-		panic(err)
-	}
-	if err := writeDefinitions(folder); err != nil {
 		panic(err)
 	}
 	crds := testenv.CRDs(folder, "../../config/crd/kinship.dev_referencegrants.yaml")
 	testenv.Main(m, crds, testenv.WithoutPods(), testenv.KeepNamespaces())
-}
-
-// writeDefinitions writes the definitions of the enabled kinds into a folder: the garbage collector has to
-// know the kinds at its start.
-func writeDefinitions(folder string) error {
-	for _, k := range kindsOf(enabled...) {
-		crd, err := catalogue.CRD(all(), []*catalogue.Kind{k})
-		if err != nil {
-			return err
-		}
-		text, err := yaml.Marshal(crd)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(folder, crd.GetName()+".yaml"), text, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func all() *catalogue.Catalogue {

@@ -2,9 +2,7 @@ package azure_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -12,7 +10,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/cli/azuremove"
@@ -20,25 +17,6 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
-
-// read returns the objects of manifests.
-func read(t *testing.T, text []byte) (objects []*unstructured.Unstructured) {
-	t.Helper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		u := &unstructured.Unstructured{}
-		err := decoder.Decode(&u.Object)
-		if errors.Is(err, io.EOF) {
-			return objects
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(u.Object) > 0 {
-			objects = append(objects, u)
-		}
-	}
-}
 
 // written returns the manifest of an object.
 func written(t *testing.T, u *unstructured.Unstructured) string {
@@ -67,7 +45,7 @@ func TestConvert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := read(t, bytes.ReplaceAll(text, []byte("SUBSCRIPTION"), []byte(w.subscription)))
+	theirs := testenv.Documents(t, bytes.ReplaceAll(text, []byte("SUBSCRIPTION"), []byte(w.subscription)))
 	if len(theirs) != 20 {
 		t.Fatalf("%d manifests, want 20", len(theirs))
 	}

@@ -1,15 +1,12 @@
 package docs_test
 
 import (
-	"strings"
 	"testing"
 
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/ext"
-	lua "github.com/yuin/gopher-lua"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/docs"
+	"github.com/kinship-dev/kinship/test/gitops"
 )
 
 // sample is an object in one phase, with the results of health checks.
@@ -109,7 +106,7 @@ func TestHealth(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(s.object), &object); err != nil {
 			t.Fatal(err)
 		}
-		if got := argoHealth(t, script, object); got != s.argo {
+		if got, _ := gitops.ArgoCD(t, script, object); got != s.argo {
 			t.Errorf("%s: Argo CD says %s, want %s", s.name, got, s.argo)
 		}
 		if s.flux == "" {
@@ -118,8 +115,9 @@ func TestHealth(t *testing.T) {
 		for name, expression := range map[string]string{
 			"inProgress": expressions.InProgress, "current": expressions.Current,
 		} {
-			if got := holds(t, expression, object); got != (s.flux == name) {
-				t.Errorf("%s: %s is %v in Flux, want %s alone", s.name, name, got, s.flux)
+			got, err := gitops.Flux(t, expression, object) // After an error, Flux asks again.
+			if got != (s.flux == name) {
+				t.Errorf("%s: %s is %v in Flux, want %s alone, error %v", s.name, name, got, s.flux, err)
 			}
 		}
 	}
@@ -143,62 +141,4 @@ func argoScript(t *testing.T, text string) string {
 		t.Fatalf("%d keys", len(keys))
 	}
 	return script
-}
-
-func argoHealth(t *testing.T, script string, object map[string]any) string {
-	t.Helper()
-	state := lua.NewState()
-	defer state.Close()
-	state.SetGlobal("obj", toLua(state, object))
-	if err := state.DoString(script); err != nil {
-		t.Fatal(err)
-	}
-	result, is := state.Get(-1).(*lua.LTable)
-	if !is {
-		t.Fatalf("the script returns %v", state.Get(-1))
-	}
-	return result.RawGetString("status").String()
-}
-
-func toLua(state *lua.LState, value any) lua.LValue {
-	switch v := value.(type) {
-	case map[string]any:
-		table := state.NewTable()
-		for key, element := range v {
-			table.RawSetString(key, toLua(state, element))
-		}
-		return table
-	case []any:
-		table := state.NewTable()
-		for _, element := range v {
-			table.Append(toLua(state, element))
-		}
-		return table
-	case float64:
-		return lua.LNumber(v)
-	case string:
-		return lua.LString(v)
-	default:
-		return lua.LNil
-	}
-}
-
-// holds evaluates an expression as Flux does. An expression that can't be evaluated does not hold.
-func holds(t *testing.T, expression string, object map[string]any) bool {
-	t.Helper()
-	env, err := cel.NewEnv(ext.Strings(), cel.OptionalTypes(),
-		cel.Variable("metadata", cel.DynType), cel.Variable("status", cel.DynType))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast, issues := env.Compile(strings.TrimSpace(expression))
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
-	}
-	program, err := env.Program(ast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, _, err := program.Eval(object)
-	return err == nil && value.Value() == true
 }

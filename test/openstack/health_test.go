@@ -2,17 +2,13 @@ package openstack_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"github.com/google/cel-go/cel"
-	"github.com/google/cel-go/ext"
 	// Argo CD runs health checks with this interpreter, so the result for a script is the same
 	// as in Argo CD.
-	lua "github.com/yuin/gopher-lua"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,6 +16,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/test/gitops"
 )
 
 // phase is an object in one phase of its life, with the expected results of health checks.
@@ -182,33 +179,6 @@ func first(t *testing.T, content map[string]any, path ...string) map[string]any 
 	return map[string]any{"it": list[0]}
 }
 
-// evaluate evaluates a CEL expression as Flux does: parsed and not checked, with the fields of
-// the object as variables. After an error, Flux evaluates again later.
-func evaluate(t *testing.T, expression string, variables map[string]any) (bool, error) {
-	t.Helper()
-	env, err := cel.NewEnv(cel.OptionalTypes(), cel.CrossTypeNumericComparisons(true), ext.Strings())
-	if err != nil {
-		t.Fatal(err)
-	}
-	parsed, issues := env.Parse(expression)
-	if issues.Err() != nil {
-		t.Fatalf("%s: %v", expression, issues.Err())
-	}
-	program, err := env.Program(parsed)
-	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
-	}
-	value, _, err := program.Eval(variables)
-	if err != nil {
-		return false, err
-	}
-	is, ok := value.Value().(bool)
-	if !ok {
-		t.Fatalf("%s is %v", expression, value)
-	}
-	return is, nil
-}
-
 // TestHealthChecks reads the health checks from the page, and evaluates them for an object in
 // each phase.
 func TestHealthChecks(t *testing.T) {
@@ -232,13 +202,13 @@ func TestHealthChecks(t *testing.T) {
 			ready := true
 			for _, expression := range kro {
 				expression = strings.TrimSuffix(strings.TrimPrefix(expression, "${"), "}")
-				is, err := evaluate(t, expression, map[string]any{"network": object})
+				is, err := gitops.Flux(t, expression, map[string]any{"network": object})
 				ready = ready && is && err == nil
 			}
 			if want := p.health == status.CurrentStatus; ready != want {
 				t.Errorf("kro: ready is %t, want %t", ready, want)
 			}
-			if is, err := evaluate(t, crossplane, map[string]any{"object": object}); is != (p.health == status.CurrentStatus) {
+			if is, err := gitops.Flux(t, crossplane, map[string]any{"object": object}); is != (p.health == status.CurrentStatus) {
 				t.Errorf("Crossplane: ready is %t: %v", is, err)
 			}
 		})
@@ -250,7 +220,7 @@ func (p *phase) checkFlux(t *testing.T, expressions []string, object map[string]
 	t.Helper()
 	got := status.InProgressStatus
 	for i, verdict := range []status.Status{status.InProgressStatus, status.FailedStatus, status.CurrentStatus} {
-		is, err := evaluate(t, expressions[i], object)
+		is, err := gitops.Flux(t, expressions[i], object)
 		if err != nil && p.pass != nil {
 			t.Errorf("Flux: %v", err)
 		}
@@ -292,48 +262,14 @@ func (p *phase) checkArgo(t *testing.T, script string, object map[string]any) {
 	if p.deleting {
 		return // Argo CD does not ask then.
 	}
-	l := lua.NewState()
-	defer l.Close()
-	l.SetGlobal("obj", toLua(l, object))
-	if err := l.DoString(script); err != nil {
-		t.Fatalf("Argo CD: %v", err)
-	}
-	result, ok := l.Get(-1).(*lua.LTable)
-	if !ok {
-		t.Fatalf("Argo CD: the script returns %s", l.Get(-1).Type())
-	}
+	got, message := gitops.ArgoCD(t, script, object)
 	want := map[status.Status]string{
 		status.InProgressStatus: "Progressing", status.CurrentStatus: "Healthy", status.FailedStatus: "Degraded",
 	}[p.health]
-	if got := lua.LVAsString(result.RawGetString("status")); got != want {
+	if got != want {
 		t.Errorf("Argo CD: %s, want %s", got, want)
 	}
-	if lua.LVAsString(result.RawGetString("message")) == "" {
+	if message == "" {
 		t.Error("Argo CD: no message")
 	}
-}
-
-// toLua returns a value for scripts.
-func toLua(l *lua.LState, value any) lua.LValue {
-	switch v := value.(type) {
-	case map[string]any:
-		table := l.NewTable()
-		for name, field := range v {
-			table.RawSetString(name, toLua(l, field))
-		}
-		return table
-	case []any:
-		table := l.NewTable()
-		for _, item := range v {
-			table.Append(toLua(l, item))
-		}
-		return table
-	case int64:
-		return lua.LNumber(v)
-	case bool:
-		return lua.LBool(v)
-	case nil:
-		return lua.LNil
-	}
-	return lua.LString(fmt.Sprint(value))
 }

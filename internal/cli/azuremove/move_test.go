@@ -1,19 +1,18 @@
 package azuremove_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/cli/azuremove"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
+	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 const subscription = "11111111-2222-3333-4444-555555555555"
@@ -25,18 +24,6 @@ func all(t *testing.T) *catalogue.Catalogue {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func documents(t *testing.T, text []byte) (objects []*unstructured.Unstructured) {
-	t.Helper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		u := &unstructured.Unstructured{}
-		if decoder.Decode(&u.Object) != nil {
-			return objects
-		}
-		objects = append(objects, u)
-	}
 }
 
 func parse(t *testing.T, text string) map[string]any {
@@ -71,7 +58,7 @@ func TestImportRender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := azure.Manifests{Kinds: all(t), Objects: documents(t, stored)}
+		m := azure.Manifests{Kinds: all(t), Objects: testenv.Documents(t, stored)}
 		requests, err := m.Render()
 		if err != nil || len(requests) != 1 {
 			t.Fatalf("%s: %d requests, %v", id, len(requests), err)

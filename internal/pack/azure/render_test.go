@@ -1,17 +1,16 @@
 package azure_test
 
 import (
-	"bytes"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
+	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 const subscription = "11111111-2222-3333-4444-555555555555"
@@ -25,18 +24,6 @@ func all(t *testing.T) *catalogue.Catalogue {
 	return c
 }
 
-func documents(t *testing.T, text []byte) (objects []*unstructured.Unstructured) {
-	t.Helper()
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		u := &unstructured.Unstructured{}
-		if decoder.Decode(&u.Object) != nil {
-			return objects
-		}
-		objects = append(objects, u)
-	}
-}
-
 // TestRender: the requests for the example are printed from the files alone. What is in no file is named.
 func TestRender(t *testing.T) {
 	objects := make([]*unstructured.Unstructured, 0, 12)
@@ -45,7 +32,7 @@ func TestRender(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		objects = append(objects, documents(t, text)...)
+		objects = append(objects, testenv.Documents(t, text)...)
 	}
 	m := azure.Manifests{Kinds: all(t), Objects: objects, Subscription: subscription}
 	requests, err := m.Render()
