@@ -84,6 +84,22 @@ func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.U
 	return all, nil
 }
 
+// enabledKinds returns the group and the plural of each kind whose definition [Enable] wrote. A ClusterRole
+// that somebody deleted or changed gets the rights to these kinds again.
+func enabledKinds(ctx context.Context, c client.Client) ([]*catalogue.Kind, error) {
+	definitions := &metav1.PartialObjectMetadataList{}
+	definitions.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
+	if err := c.List(ctx, definitions, client.MatchingLabels(enabledLabels())); err != nil {
+		return nil, fmt.Errorf("list the definitions of enabled kinds: %w", err)
+	}
+	kinds := make([]*catalogue.Kind, 0, len(definitions.Items))
+	for _, d := range definitions.Items {
+		plural, group, _ := strings.Cut(d.Name, ".")
+		kinds = append(kinds, &catalogue.Kind{Group: group, Plural: plural})
+	}
+	return kinds, nil
+}
+
 // Grant names the account that gets the rights to kinds, and the namespaces.
 type Grant struct {
 	Account rbacv1.Subject
@@ -127,7 +143,11 @@ func Enable(
 	if err != nil {
 		return err
 	}
-	if err := writeRoles(ctx, c, role, with(role.Rules, kinds)); err != nil {
+	enabled, err := enabledKinds(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := writeRoles(ctx, c, role, with(role.Rules, append(enabled, kinds...))); err != nil {
 		return err
 	}
 	for _, binding := range grant.bindings() {
