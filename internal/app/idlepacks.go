@@ -23,12 +23,7 @@ import (
 
 // idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
 // runs.
-func idlePacks(ctx context.Context, o Options, c client.Client, names []string) ([]pack.Pack, error) {
-	running, err := readLeases(ctx, c, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	var idle []pack.Pack
+func idlePacks(o Options, running leases, names []string) (idle []pack.Pack) {
 	for _, p := range Packs(o) {
 		switch {
 		case !slices.Contains(names, p.Name) || len(o.Packs) == 0 || slices.Contains(o.Packs, p.Name):
@@ -38,7 +33,7 @@ func idlePacks(ctx context.Context, o Options, c client.Client, names []string) 
 			idle = append(idle, p)
 		}
 	}
-	return idle, nil
+	return idle
 }
 
 // leftOut is an annotation of the ServiceAccount of a pack: the last installation left the pack out. The next
@@ -97,16 +92,12 @@ func (l leases) restarting(now time.Time) time.Duration {
 // kept returns. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a
 // cloud behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
-	idle, err := idlePacks(ctx, o, c, beside)
-	if err != nil || len(idle) == 0 {
-		return err
-	}
 	now := time.Now()
 	running, err := readLeases(ctx, c, now)
 	if err != nil {
 		return err
 	}
-	for _, p := range idle {
+	for _, p := range idlePacks(o, running, beside) {
 		guards, err := idleGuards(ctx, c, o, p)
 		if err != nil {
 			return err
@@ -188,11 +179,11 @@ func kept(p pack.Pack, guards []*unstructured.Unstructured) []*unstructured.Unst
 // tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
 // no right to delete a guard.
 func tellIdle(ctx context.Context, o Options, c client.Client) error {
-	idle, err := idlePacks(ctx, o, c, PackNames())
+	running, err := readLeases(ctx, c, time.Now())
 	if err != nil {
 		return err
 	}
-	for _, p := range idle {
+	for _, p := range idlePacks(o, running, PackNames()) {
 		guards, err := idleGuards(ctx, c, o, p)
 		if err != nil {
 			return err
