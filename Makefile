@@ -9,7 +9,7 @@ BUILD      = $(GO) build -buildvcs=false
 export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
-TEST       = GOGC=400 $(GO) test -parallel=4
+TEST       = GOGC=400 $(GO) test -parallel=4 -timeout=20m
 TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos docs install openstack scenario security seed3 uninstall) \
 	api/azure/catalogue internal/gen/azure)
 # On its own, with the operator of before: see .ci/run.
