@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -27,7 +26,7 @@ import (
 type azureCommand struct {
 	genericiooptions.IOStreams
 
-	flags *genericclioptions.ConfigFlags
+	flags *kubeFlags
 	// file is the file of the catalogue.
 	file string
 	// namespaces are where the operator gets rights; empty means everywhere.
@@ -46,7 +45,7 @@ func newAzure(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newAzureCommand(streams genericiooptions.IOStreams, cmd *cobra.Command) *azureCommand {
-	c := &azureCommand{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	c := &azureCommand{IOStreams: streams, flags: newKubeFlags()}
 	cmd.Flags().StringVar(&c.file, "azure-catalogue", "", "file of armgen with the kinds (default the embedded one)")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
 	return c
@@ -83,9 +82,9 @@ func (c *azureCommand) match(patterns []string) (*catalogue.Catalogue, []*catalo
 
 // cluster returns a client of the cluster.
 func (c *azureCommand) cluster() (client.Client, error) {
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.flags.config()
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
+		return nil, err
 	}
 	return newAzureClient(config)
 }
@@ -120,7 +119,7 @@ api-version than the default one.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	cmd.Flags().StringSliceVar(&c.namespaces, "namespaces", nil,
 		"namespaces in which the operator gets the rights, as with kinship operator --namespaces (default all)")
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error { return c.enable(cmd.Context(), patterns) }
@@ -162,7 +161,7 @@ func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error {
 		_, kinds, err := c.match(patterns)
 		if err != nil {

@@ -38,7 +38,7 @@ Owners and references are found among the manifests and, with
 		Args:    cobra.NoArgs,
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&file, "filename", "f", "", "file or folder of manifests, or - for standard input")
 	f.StringVar(&endpoint, "azure-endpoint", "https://management.azure.com", "address of Azure Resource Manager")
@@ -81,9 +81,9 @@ func (c *azureCommand) finder(
 	if err != nil {
 		return nil, err
 	}
-	own, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	own, err := c.flags.namespace()
 	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig: %w", err)
+		return nil, err
 	}
 	return func(gk schema.GroupKind, namespace, name string) (string, error) {
 		var last error

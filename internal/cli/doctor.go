@@ -48,8 +48,8 @@ flags.`,
 		RunE:    c.run,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
-	c.flags.Namespace = nil // The operator's namespace has a fixed name.
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.withoutNamespace() // The operator's namespace has a fixed name.
+	c.flags.addTo(cmd.Flags())
 	c.addInstallationFlags(cmd.Flags(), "", "")
 	cmd.Flags().StringVarP(&c.output, "output", "o", doctorOutputs[0], "one of "+strings.Join(doctorOutputs, ", "))
 	return cmd

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -24,7 +23,7 @@ import (
 type connectorCommand struct {
 	genericiooptions.IOStreams
 
-	flags    *genericclioptions.ConfigFlags
+	flags    *kubeFlags
 	provider iot.Provider
 	spec     iot.Spec
 	image    string
@@ -46,7 +45,7 @@ func newIot(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newConnectorCommand(streams genericiooptions.IOStreams) *connectorCommand {
-	return &connectorCommand{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	return &connectorCommand{IOStreams: streams, flags: newKubeFlags()}
 }
 
 // command completes a cobra.Command with the argument CONNECTOR and the flags of kubectl.
@@ -59,7 +58,7 @@ func (c *connectorCommand) command(cmd *cobra.Command, run func(context.Context)
 		}
 		return run(cmd.Context())
 	}
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	return cmd
 }
 
@@ -71,15 +70,15 @@ func (c *connectorCommand) changing(cmd *cobra.Command) {
 		"internal service names by type, for an upgrade, such as FhirConverter=fhir-1")
 }
 
-// complete creates the client from the flags of genericclioptions.ConfigFlags.
+// complete creates the client from the flags of kubectl.
 func (c *connectorCommand) complete(connector string) error {
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	namespace, err := c.flags.namespace()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
 	scheme := runtime.NewScheme()
 	if err := iotv1alpha1.AddToScheme(scheme); err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -27,7 +26,7 @@ import (
 type adoption struct {
 	genericiooptions.IOStreams
 
-	flags   *genericclioptions.ConfigFlags
+	flags   *kubeFlags
 	from    string
 	dryRun  bool
 	partial bool
@@ -44,7 +43,7 @@ func newOpenstack(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
-	c := &adoption{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	c := &adoption{IOStreams: streams, flags: newKubeFlags()}
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Have restored objects take over the resources that they had",
@@ -67,7 +66,7 @@ can't be adopted (--partial goes on with the others).`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&c.from, "from", "",
 		"file of the backup in YAML or JSON, a directory with such files, or - for standard input")
@@ -77,13 +76,13 @@ can't be adopted (--partial goes on with the others).`,
 }
 
 func (c *adoption) run(ctx context.Context) error {
-	namespace, _, err := c.flags.ToRawKubeConfigLoader().Namespace()
+	namespace, err := c.flags.namespace()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
 	backup, err := readBackup(c.from, c.In)
 	if err != nil {

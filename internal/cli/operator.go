@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,7 +32,7 @@ import (
 type operator struct {
 	genericiooptions.IOStreams
 
-	flags   *genericclioptions.ConfigFlags
+	flags   *kubeFlags
 	options app.Options
 	verbose bool
 	// logFormat is text or json.
@@ -53,7 +52,7 @@ type operator struct {
 // asOperator returns the state of a command that reaches the cluster as the operator does. Only "kinship operator"
 // has the flag --log-format: the other commands log text.
 func asOperator(streams genericiooptions.IOStreams) operator {
-	return operator{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), logFormat: textLog}
+	return operator{IOStreams: streams, flags: newKubeFlags(), logFormat: textLog}
 }
 
 func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -71,7 +70,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		Args:    cobra.NoArgs,
 		RunE:    c.run,
 	}
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	f, o := cmd.Flags(), &c.options
 	c.addInstallationFlags(f, pack.ByWebhook, iot.WorkloadIdentity)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
@@ -256,9 +255,9 @@ func parseResources(names []string) []schema.GroupResource {
 
 // complete sets the rest.Config of app.Options from the kubectl flags.
 func (c *operator) complete() error {
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
 	config.QPS = -1 // The API server's own priority and fairness decides.
 	c.options.Config = config

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -36,14 +35,14 @@ const exitUsage = 2
 type question struct {
 	genericiooptions.IOStreams
 
-	flags   *genericclioptions.ConfigFlags
+	flags   *kubeFlags
 	output  string
 	outputs []string
 	answer  func(context.Context, *lineage.Cluster, *lineage.Node) error
 }
 
 func newQuestion(streams genericiooptions.IOStreams, outputs ...string) *question {
-	return &question{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true), outputs: outputs}
+	return &question{IOStreams: streams, flags: newKubeFlags(), outputs: outputs}
 }
 
 // command adds arguments, kubectl flags and RunE to a cobra.Command that has its texts.
@@ -55,7 +54,7 @@ func (q *question) command(cmd *cobra.Command) *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
 	cmd.RunE = q.runCommand
-	q.flags.AddFlags(cmd.Flags())
+	q.flags.addTo(cmd.Flags())
 	cmd.Flags().StringVarP(&q.output, "output", "o", q.outputs[0], "one of "+strings.Join(q.outputs, ", "))
 	return cmd
 }
@@ -80,13 +79,13 @@ func (q *question) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return misused(err)
 	}
-	namespace, _, err := q.flags.ToRawKubeConfigLoader().Namespace()
+	namespace, err := q.flags.namespace()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	config, err := q.flags.ToRESTConfig()
+	config, err := q.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
 	options, err := lineageOptions()
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
@@ -18,14 +17,14 @@ import (
 type rights struct {
 	genericiooptions.IOStreams
 
-	flags *genericclioptions.ConfigFlags
+	flags *kubeFlags
 	pack  string
 	using []string
 	check bool
 }
 
 func newRights(streams genericiooptions.IOStreams) *cobra.Command {
-	c := rights{IOStreams: streams, flags: genericclioptions.NewConfigFlags(true)}
+	c := rights{IOStreams: streams, flags: newKubeFlags()}
 	cmd := &cobra.Command{
 		Use:   "rights RESOURCE...",
 		Short: "Print the rights that a pack needs for kinds that users name",
@@ -40,7 +39,7 @@ With --check, only the rights that the account of the pack lacks are printed.`,
 			"  kinship rights --check clusters.eks.upbound.io",
 		RunE: c.run,
 	}
-	c.flags.AddFlags(cmd.Flags())
+	c.flags.addTo(cmd.Flags())
 	cmd.Flags().StringVar(&c.pack, "pack", app.KindPacks[0],
 		"pack that acts on the resources: "+strings.Join(app.KindPacks, " or "))
 	cmd.Flags().StringSliceVar(&c.using, usingFlag, nil,
@@ -70,11 +69,11 @@ func (c *rights) run(cmd *cobra.Command, args []string) error {
 
 // ask prints which rights of the role the account of the pack lacks, and the command that gives them.
 func (c *rights) ask(ctx context.Context, role *rbacv1.ClusterRole, args []string) error {
-	config, err := c.flags.ToRESTConfig()
+	config, err := c.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	if err := app.CheckRights(ctx, config, c.pack, *c.flags.Namespace, role); err != nil {
+	if err := app.CheckRights(ctx, config, c.pack, c.flags.overrides.Context.Namespace, role); err != nil {
 		again := append([]string{"kinship rights --pack", c.pack}, args...)
 		if len(c.using) > 0 {
 			again = append(again, "--"+usingFlag, strings.Join(c.using, ","))

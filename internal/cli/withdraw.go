@@ -32,9 +32,9 @@ patch on their status; a status can't be changed in any other way.`,
 }
 
 func (q *question) withdraw(ctx context.Context, _ *lineage.Cluster, node *lineage.Node) error {
-	config, err := q.flags.ToRESTConfig()
+	config, err := q.flags.config()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
 	scheme, err := app.NewScheme(app.Options{})
 	if err != nil {

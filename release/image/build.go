@@ -107,14 +107,14 @@ func Build(ctx context.Context, o Options) (Result, error) {
 }
 
 // Compile compiles the program for a [Platform]. With CGO_ENABLED=0 the program needs no C library,
-// and with -trimpath it contains no path of this machine.
+// and with -trimpath it contains no path of this machine. The tag is that of the Makefile's BUILD.
 func Compile(ctx context.Context, o Options, p Platform) (Program, error) {
 	program := Program{Platform: p, Path: filepath.Join(o.Directory, "bin", p.OS+"_"+p.Arch, filepath.Base(o.Package))}
 	path, err := filepath.Abs(program.Path)
 	if err != nil {
 		return program, fmt.Errorf("find the directory of programs: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags=grpcnotrace",
 		"-ldflags", "-s -w -buildid= -X main.version="+o.Version, "-o", path, o.Package)
 	cmd.Dir = o.Source
 	cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.OS, "GOARCH="+p.Arch), o.Environment...)
