@@ -272,8 +272,7 @@ func testRenamedMeanwhile(t *testing.T) {
 // testDeletionFails: a volume that can't be deleted after all is said to be so, and goes
 // once that is cured.
 func testDeletionFails(t *testing.T) {
-	cloud := operator.Cloud(t, emulator.Options{BuildTime: 10 * time.Second}) // It must last until the first reset.
-	w := worldOf(t, cloud.CloudsYAML(), cloud)
+	w := newWorld(t)
 	w.apply(managed("Volume", "volume", "{size: 1}"))
 	w.available("Volume", "volume")
 	cinder, id := w.client((*openstack.Scope).Volume), w.id("Volume", "volume")
@@ -285,13 +284,14 @@ func testDeletionFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.cloud.SetBuildTime(time.Hour)
 	w.delete("Volume", "volume")
 	w.says("Volume", "volume", "Waiting for OpenStack resource to be deleted")
 	reset("error_deleting")
 	w.fails("Volume", "volume", "TransientError")
+	w.cloud.SetBuildTime(0)
 	reset("available")
 	w.gone("Volume", "volume")
-	w.empty()
 }
 
 // testStatusRefused: the API server refuses the status of an object for good.
