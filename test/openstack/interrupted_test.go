@@ -14,7 +14,6 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // interruptedTests are about work that stops half way.
@@ -172,33 +171,6 @@ func testLate(t *testing.T) {
 	if n := w.requests("POST", "networks"); n != 1 {
 		t.Errorf("it was asked for %d times", n)
 	}
-}
-
-// TestLateAfterKill kills an operator after the last of many attempts, which is carried out
-// when the next operator runs. The time of the first attempt says nothing about the last
-// attempt.
-func TestLateAfterKill(t *testing.T) {
-	first := operator.Exec(t, "--packs", "openstack")
-	w := newWorld(t)
-	const failures = 7 // By then, the attempts have lasted longer than the wait for one attempt.
-	w.cloud.AddFault(emulator.Fault{
-		Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable, Times: failures,
-	})
-	w.cloud.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Late: 8 * time.Second})
-	w.apply(managed("Network", "it", "{}"))
-	testenv.Eventually(t, func() error {
-		if n := w.requests("POST", "networks"); n <= failures {
-			return fmt.Errorf("%d attempts", n)
-		}
-		return nil
-	})
-	first.Kill()
-	operator.Exec(t, "--packs", "openstack")
-	w.available("Network", "it")
-	if n := w.requests("POST", "networks") - failures; n != 1 {
-		t.Errorf("it was asked for %d times when the cloud was well again", n)
-	}
-	w.tidyUp()
 }
 
 func testLateDeleted(t *testing.T) {
