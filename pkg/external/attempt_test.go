@@ -2,6 +2,7 @@ package external
 
 import (
 	"encoding/json"
+	"net/http"
 	"testing"
 	"time"
 )
@@ -72,4 +73,27 @@ func TestUnderwayEnds(t *testing.T) {
 			t.Errorf("%s: the wait took %s, want %s", c.reason, took, c.want)
 		}
 	}
+}
+
+// TestKilledAfterAttempts: a process is killed after the last of several attempts, and the cloud carries out
+// this attempt when the next process runs. The next process waits unknownEnd from the last attempt, not from the
+// first attempt.
+func TestKilledAfterAttempts(t *testing.T) {
+	w := newToyWorld(t, false)
+	began := w.clock.Now()
+	w.create("a")
+	w.cloud.change(func(c *toyCloud) { c.fails = http.MethodPost })
+	w.pass("a")
+	w.expect("the first attempt", states{"a": "none the cloud failed"}, "GET /things?name=a", "POST /things")
+	w.cloud.change(func(c *toyCloud) { c.fails, c.slow, c.lose = "", 1, http.MethodPost })
+	w.later(2*unknownEnd, "a")
+	w.expect("the last attempt", states{"a": "none no answer"}, "GET /things?name=a", "POST /things")
+	w.restart()
+	w.clock.SetTime(began.Add(2*unknownEnd + time.Second))
+	w.pass("a")
+	const waits = "none Waiting for what was asked of the toy cloud before: its answer was lost"
+	w.expect("another process waits", states{"a": waits}, "GET /things?name=a")
+	w.cloud.change((*toyCloud).finish)
+	w.later(unknownEnd/2, "a")
+	w.expect("the resource is found", states{"a": "t1"}, "GET /things?name=a")
 }

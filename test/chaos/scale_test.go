@@ -59,6 +59,7 @@ func (l *load) life(n int) [3]int64 {
 	l.t.Helper()
 	var spent [3]int64
 	f := newFleet(l.t)
+	l.settle()
 	spent[0] = l.requests(func() {
 		f.protect(n)
 		f.launch(n)
@@ -96,10 +97,10 @@ func (l *load) life(n int) [3]int64 {
 	return spent
 }
 
-// requests returns how many requests the operator sends because of what do does.
+// requests returns how many requests the operator sends because of what do does. It is called when the operator
+// is quiet (settle), and returns when it is quiet again.
 func (l *load) requests(do func()) int64 {
 	l.t.Helper()
-	l.settle()
 	before := l.proxy.Requests.Load()
 	do()
 	l.settle()

@@ -36,8 +36,7 @@ func TestFairShares(t *testing.T) {
 func badWorld(t *testing.T, fault emulator.Fault) *world {
 	t.Helper()
 	w := untidyWorld(t)
-	w.patience = 90 * time.Second // Calls that hang have to end first.
-	t.Cleanup(w.tidyUp)           // A creation without an answer may be carried out late: remaining resources are not checked.
+	t.Cleanup(w.tidyUp) // A creation without an answer may be carried out late: remaining resources are not checked.
 	fault.Times = -1
 	w.cloud.AddFault(fault)
 	w.networks(crowdOf)

@@ -14,7 +14,6 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // interruptedTests are about work that stops half way.
@@ -174,33 +173,6 @@ func testLate(t *testing.T) {
 	}
 }
 
-// TestLateAfterKill kills an operator after the last of many attempts, which is carried out
-// when the next operator runs. The time of the first attempt says nothing about the last
-// attempt.
-func TestLateAfterKill(t *testing.T) {
-	first := operator.Exec(t, "--packs", "openstack")
-	w := newWorld(t)
-	const failures = 7 // By then, the attempts have lasted longer than the wait for one attempt.
-	w.cloud.AddFault(emulator.Fault{
-		Method: "POST", Resource: "networks", Status: http.StatusServiceUnavailable, Times: failures,
-	})
-	w.cloud.AddFault(emulator.Fault{Method: "POST", Resource: "networks", Late: 8 * time.Second})
-	w.apply(managed("Network", "it", "{}"))
-	testenv.Eventually(t, func() error {
-		if n := w.requests("POST", "networks"); n <= failures {
-			return fmt.Errorf("%d attempts", n)
-		}
-		return nil
-	})
-	first.Kill()
-	operator.Exec(t, "--packs", "openstack")
-	w.available("Network", "it")
-	if n := w.requests("POST", "networks") - failures; n != 1 {
-		t.Errorf("it was asked for %d times when the cloud was well again", n)
-	}
-	w.tidyUp()
-}
-
 func testLateDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.AddFault(late("networks"))
@@ -272,8 +244,7 @@ func testRenamedMeanwhile(t *testing.T) {
 // testDeletionFails: a volume that can't be deleted after all is said to be so, and goes
 // once that is cured.
 func testDeletionFails(t *testing.T) {
-	cloud := operator.Cloud(t, emulator.Options{BuildTime: 10 * time.Second}) // It must last until the first reset.
-	w := worldOf(t, cloud.CloudsYAML(), cloud)
+	w := newWorld(t)
 	w.apply(managed("Volume", "volume", "{size: 1}"))
 	w.available("Volume", "volume")
 	cinder, id := w.client((*openstack.Scope).Volume), w.id("Volume", "volume")
@@ -285,13 +256,14 @@ func testDeletionFails(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	w.cloud.SetBuildTime(time.Hour)
 	w.delete("Volume", "volume")
 	w.says("Volume", "volume", "Waiting for OpenStack resource to be deleted")
 	reset("error_deleting")
 	w.fails("Volume", "volume", "TransientError")
+	w.cloud.SetBuildTime(0)
 	reset("available")
 	w.gone("Volume", "volume")
-	w.empty()
 }
 
 // testStatusRefused: the API server refuses the status of an object for good.

@@ -160,18 +160,35 @@ func (w *world) deleteAll() {
 	}
 }
 
-// rehearse creates a stack without disturbance, and returns the steps of its creation and of
-// its deletion, and the resources in between.
-func rehearse(t *testing.T, objects []string) (create, remove []step, there map[string]int) {
+// rehearsal is a stack that was created without disturbance: the steps of its creation and of its deletion, and
+// the resources in between.
+type rehearsal struct {
+	*world
+
+	objects        []string
+	create, remove []step
+	there          map[string]int
+}
+
+// rehearse creates and deletes all stacks at the same time.
+func rehearse(t *testing.T) map[string]*rehearsal {
 	t.Helper()
-	w := untidyWorld(t)
-	w.applyHere(objects)
-	w.allAvailable()
-	create, there = w.steps(), w.sizes()
-	w.cloud.ResetCalls()
-	w.deleteAll()
-	w.tidyUp()
-	return create, w.steps(), there
+	all := map[string]*rehearsal{}
+	for name, objects := range stacks {
+		all[name] = &rehearsal{world: untidyWorld(t), objects: objects}
+		all[name].applyHere(objects)
+	}
+	for _, r := range all {
+		r.allAvailable()
+		r.create, r.there = r.steps(), r.sizes()
+		r.cloud.ResetCalls()
+		r.deleteAll()
+	}
+	for _, r := range all {
+		r.tidyUp()
+		r.remove = r.steps()
+	}
+	return all
 }
 
 // unsent returns the creating steps as steps that are not carried out.
@@ -202,15 +219,14 @@ type scene struct {
 func TestKilled(t *testing.T) {
 	o := operator.Exec(t, "--packs", "openstack", "--openstack-qps", "1000")
 	var scenes []scene
-	for name, objects := range stacks {
-		create, remove, there := rehearse(t, objects)
+	for name, r := range rehearse(t) {
 		if name == "network" {
-			create = append(create, unsent(create)...)
+			r.create = append(r.create, unsent(r.create)...)
 		}
-		for i := range max(len(create), len(remove)) {
+		for i := range max(len(r.create), len(r.remove)) {
 			w := untidyWorld(t)
 			w.patience = crowded
-			scenes = append(scenes, scene{w, objects, create[i%len(create)], remove[i%len(remove)], there})
+			scenes = append(scenes, scene{w, r.objects, r.create[i%len(r.create)], r.remove[i%len(r.remove)], r.there})
 		}
 	}
 	restart := func() {

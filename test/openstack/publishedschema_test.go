@@ -77,14 +77,21 @@ func redefine(
 			}
 		}
 	})
+	takes := map[string]bool{}
 	for _, k := range publishedKinds {
 		crd := definition(t, k)
 		if err := replaceDefinition(t.Context(), worlds[0].c, crd); err != nil {
 			t.Fatal(err)
 		}
-		_, takes := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["place"]
-		for _, w := range worlds {
-			w.awaitPlace(k.kind, takes)
+		_, takes[k.kind] = crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Properties["place"]
+	}
+	seen := map[string]bool{} // A definition is of all namespaces, so one object of a kind shows it.
+	for _, w := range worlds {
+		for _, u := range w.objects() {
+			if kind := u.GetKind(); !seen[kind] {
+				seen[kind] = true
+				w.awaitPlace(u, takes[kind])
+			}
 		}
 	}
 }
@@ -103,25 +110,20 @@ func replaceDefinition(ctx context.Context, c client.Client, crd *apiextensionsv
 	return c.Update(ctx, now)
 }
 
-// awaitPlace waits until objects of a kind may have status.place, or may not.
-func (w *world) awaitPlace(kind string, want bool) {
+// awaitPlace waits until objects of the kind of an object may have status.place, or may not.
+func (w *world) awaitPlace(u *unstructured.Unstructured, want bool) {
 	w.t.Helper()
-	for _, u := range w.objects() {
-		if u.GetKind() != kind {
-			continue
+	testenv.Eventually(w.t, func() error {
+		p := partial(u)
+		patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"place":"probe"}}`))
+		if err := w.c.Status().Patch(w.t.Context(), p, patch, client.DryRunAll); err != nil {
+			return err
 		}
-		testenv.Eventually(w.t, func() error {
-			p := partial(u)
-			patch := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"place":"probe"}}`))
-			if err := w.c.Status().Patch(w.t.Context(), p, patch, client.DryRunAll); err != nil {
-				return err
-			}
-			if _, has, _ := unstructured.NestedString(p.Object, "status", "place"); has != want {
-				return fmt.Errorf("%s takes status.place: %t", kind, has)
-			}
-			return nil
-		})
-	}
+		if _, has, _ := unstructured.NestedString(p.Object, "status", "place"); has != want {
+			return fmt.Errorf("%s takes status.place: %t", u.GetKind(), has)
+		}
+		return nil
+	})
 }
 
 func ourDefinition(t *testing.T, k publishedKind) *apiextensionsv1.CustomResourceDefinition {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/testenv"
-	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // conditionText is a text of the published conditions, of which tests of that API's
@@ -228,38 +227,32 @@ func showStrangeFinalizer(w *world) {
 	w.gone("Network", "it")
 }
 
-// slowly returns a world whose servers and volumes take a while.
-func (w *world) slowly() *world {
-	w.t.Helper()
-	cloud := operator.Cloud(w.t, emulator.Options{BuildTime: 2 * time.Second})
-	slow := worldOf(w.t, cloud.CloudsYAML(), cloud)
-	w.t.Cleanup(slow.tidyUp)
-	return slow
-}
-
 func showBuilding(w *world) {
 	w.t.Helper()
-	w = w.slowly()
+	w.cloud.SetBuildTime(time.Hour)
 	w.apply(managed("Volume", "it", "{size: 1}"))
 	w.says("Volume", "it", "Waiting for OpenStack resource to be ready")
+	w.cloud.SetBuildTime(0)
 }
 
 func showLingering(w *world) {
 	w.t.Helper()
-	w = w.slowly()
 	w.apply(managed("Volume", "it", "{size: 1}"))
 	w.available("Volume", "it")
+	w.cloud.SetBuildTime(time.Hour)
 	w.delete("Volume", "it")
 	w.has("Volume", "it", "Progressing",
 		want{"True", "Progressing", "Waiting for OpenStack resource to be deleted"})
+	w.cloud.SetBuildTime(0)
 }
 
 // showRefresh delays the cloud's changes after the creation.
 func showRefresh(w *world) {
 	w.t.Helper()
-	w.cloud.AddFault(emulator.Fault{Method: "PUT", Resource: "networks/tags", Delay: 3 * time.Second})
+	w.cloud.AddFault(emulator.Fault{Method: "PUT", Resource: "networks/tags", Delay: 20 * time.Second})
 	w.apply(managed("Network", "it", "{tags: [t]}"))
 	w.tells("Network", "it", want{"True", "Progressing", "Resource status will be refreshed"})
+	w.cloud.ClearFaults()
 	w.available("Network", "it")
 }
 

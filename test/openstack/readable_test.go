@@ -20,21 +20,24 @@ func TestReadable(t *testing.T) {
 	}
 	namespace := testenv.Namespace(t)
 	for _, m := range immutables {
-		text := m.manifest("it", m.full)
-		obj := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text[:len(text)-len("---")]), &obj.Object); err != nil {
-			t.Fatalf("%s: %v", m.kind, err)
-		}
-		obj.SetNamespace(namespace)
-		if err := unstructured.SetNestedField(obj.Object, "10m", "spec", "resyncPeriod"); err != nil {
-			t.Fatal(err)
-		}
-		testenv.CheckReadable(t, obj, func() client.Object {
-			typed, err := scheme.New(openstackv1alpha1.GroupVersion.WithKind(m.kind))
-			if err != nil {
+		t.Run(m.kind, func(t *testing.T) {
+			t.Parallel()
+			text := m.manifest("it", m.full)
+			obj := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(text[:len(text)-len("---")]), &obj.Object); err != nil {
 				t.Fatal(err)
 			}
-			return typed.(client.Object)
+			obj.SetNamespace(namespace)
+			if err := unstructured.SetNestedField(obj.Object, "10m", "spec", "resyncPeriod"); err != nil {
+				t.Fatal(err)
+			}
+			testenv.CheckReadable(t, obj, func() client.Object {
+				typed, err := scheme.New(openstackv1alpha1.GroupVersion.WithKind(m.kind))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return typed.(client.Object)
+			})
 		})
 	}
 }

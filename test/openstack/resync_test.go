@@ -3,7 +3,9 @@ package openstack_test
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,7 +48,9 @@ type pair struct {
 	kind       string
 	it, beside string
 	// before is the status of "it" after a GET of its resource.
-	before  map[string]any
+	before map[string]any
+	// at is the time of the last comparison of "it" that syncAll waited for.
+	at      time.Time
 	changes watch.Interface
 }
 
@@ -89,9 +93,8 @@ func testListed(t *testing.T) {
 	for _, p := range all {
 		p.available(p.kind, "it")
 	}
-	alone := time.Now()
+	syncAll(t, all, "it")
 	for _, p := range all {
-		p.synced(alone, "it")
 		p.before = reported(p.get(p.kind, "it"))
 		p.apply(p.beside)
 	}
@@ -102,14 +105,14 @@ func testListed(t *testing.T) {
 			p.cloud.AddFault(emulator.Fault{Method: method, Single: true, Status: http.StatusInternalServerError, Times: -1})
 		}
 	}
-	listed := time.Now()
+	syncAll(t, all, "it", "beside")
 	for _, p := range all {
-		p.keeps(p.synced(listed, "it", "beside"))
+		p.keeps()
 	}
 }
 
 // keeps compares each status of "it" until its first read by a list.
-func (p *pair) keeps(since time.Time) {
+func (p *pair) keeps() {
 	p.t.Helper()
 	defer p.changes.Stop()
 	for event := range p.changes.ResultChan() {
@@ -121,7 +124,7 @@ func (p *pair) keeps(since time.Time) {
 			p.t.Errorf("%s, read by a list (-before +now):\n%s", p.kind, diff)
 			return
 		}
-		if !syncTime(u).Before(since) {
+		if !syncTime(u).Before(p.at) {
 			return
 		}
 	}
@@ -140,21 +143,17 @@ func (w *world) watch(kind string) watch.Interface {
 	return changes
 }
 
-// synced has objects be compared at once, again and again until each was well after a moment,
-// and returns when the first was.
-func (p *pair) synced(after time.Time, names ...string) (at time.Time) {
-	p.t.Helper()
+// syncAll has objects of all pairs be compared at once, again and again until each was compared after the
+// call of syncAll. It does so for all pairs together: one by one would take a second each.
+func syncAll(t *testing.T, all []*pair, names ...string) {
+	t.Helper()
+	after := time.Now().Add(time.Second) // The time of a comparison is in whole seconds.
 	edits, next := 1, time.Time{}
-	testenv.Eventually(p.t, func() error {
-		var late []string
-		for _, name := range names {
-			u := p.get(p.kind, name)
-			if syncTime(u).Before(after.Add(time.Second)) { // The time is in whole seconds.
-				progressing, _ := find(u, "Progressing")
-				late = append(late, fmt.Sprintf("%s/%s was compared at %s: %v", p.kind, name, syncTime(u), progressing))
-			}
-			if name == names[0] {
-				at = syncTime(u)
+	testenv.Eventually(t, func() error {
+		late := map[*pair]error{}
+		for _, p := range all {
+			if err := p.lacks(after, names...); err != nil {
+				late[p] = err
 			}
 		}
 		if len(late) == 0 {
@@ -162,13 +161,32 @@ func (p *pair) synced(after time.Time, names ...string) (at time.Time) {
 		}
 		if time.Now().After(next) {
 			edits, next = edits+1, time.Now().Add(300*time.Millisecond)
-			for _, name := range names {
-				p.edit(p.kind, name, fmt.Sprintf(`{"spec":{"resyncPeriod":"%dh"}}`, edits))
+			for p := range late {
+				for _, name := range names {
+					p.edit(p.kind, name, fmt.Sprintf(`{"spec":{"resyncPeriod":"%dh"}}`, edits))
+				}
 			}
 		}
-		return fmt.Errorf("not after %s: %v", after, late)
+		return errors.Join(slices.Collect(maps.Values(late))...)
 	})
-	return at
+}
+
+// lacks returns an error if an object of the pair was not compared after a time.
+func (p *pair) lacks(after time.Time, names ...string) error {
+	p.t.Helper()
+	var late error
+	for i, name := range names {
+		u := p.get(p.kind, name)
+		at := syncTime(u)
+		if i == 0 {
+			p.at = at
+		}
+		if at.Before(after) {
+			progressing, _ := find(u, "Progressing")
+			late = errors.Join(late, fmt.Errorf("%s/%s was compared at %s, not after %s: %v", p.kind, name, at, after, progressing))
+		}
+	}
+	return late
 }
 
 func syncTime(u *unstructured.Unstructured) time.Time {

@@ -264,7 +264,7 @@ func TestInterfaceEnds(t *testing.T) {
 	w.apply(interfaceOf("it", "sub", ""))
 	id := w.shares("it")
 	const removal = "routers/remove_router_interface"
-	w.cloud.AddFault(emulator.Fault{Method: http.MethodPut, Resource: removal, Delay: 3 * time.Second})
+	w.cloud.AddFault(emulator.Fault{Method: http.MethodPut, Resource: removal, Delay: 20 * time.Second})
 	w.delete("RouterInterface", "it")
 	testenv.Eventually(t, func() error {
 		if w.requests(http.MethodPut, removal) == 0 {
@@ -275,6 +275,7 @@ func TestInterfaceEnds(t *testing.T) {
 	w.apply(interfaceOf("other", "sub", ""))
 	w.says("RouterInterface", "other",
 		"Waiting for OpenStack resource "+id+" to be deleted with the last object that had it")
+	w.cloud.ClearFaults()
 	w.gone("RouterInterface", "it")
 	if now := w.shares("other"); now == id {
 		t.Errorf("it has the connection that was deleted, %s", now)

@@ -49,7 +49,7 @@ type Fault struct {
 	// RetryAfter goes with Status, in seconds.
 	RetryAfter int   `json:"retryAfter,omitempty"`
 	Reset      Reset `json:"reset,omitempty"`
-	// Delay is the time before the call is carried out. Slow is the time over which the bytes of
+	// Delay is the time before the call is carried out, unless ClearFaults ends the wait. Slow is the time over which the bytes of
 	// the answer are spread.
 	Delay time.Duration `json:"delay,omitempty"`
 	Slow  time.Duration `json:"slow,omitempty"`
@@ -61,7 +61,8 @@ type Fault struct {
 	// Last has the cloud answer 503 to whatever comes after, until ClearFaults.
 	Last bool `json:"last,omitempty"`
 
-	met *meeting
+	met     *meeting
+	cleared <-chan struct{} // Server.cleared when the call came
 }
 
 // meeting is where calls wait for each other.
@@ -102,11 +103,13 @@ func (s *Server) AddFault(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// ClearFaults removes all misbehaviours.
+// ClearFaults removes all misbehaviours. The calls that Fault.Delay holds are carried out at once.
 func (s *Server) ClearFaults() {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.faults = nil
+	close(s.cleared)
+	s.cleared = make(chan struct{})
 }
 
 // SetLatency makes every call take at least so long.
@@ -114,6 +117,13 @@ func (s *Server) SetLatency(d time.Duration) {
 	s.control.Lock()
 	defer s.control.Unlock()
 	s.latency = d
+}
+
+// SetBuildTime changes [Options.BuildTime], for changes that have begun as well. With 0, changes end at once.
+func (s *Server) SetBuildTime(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.BuildTime = d
 }
 
 // ExpireTokens ends all tokens that were issued so far.
@@ -210,6 +220,7 @@ func (s *Server) comes(call Call, single bool) Fault {
 		}
 	}
 	hit.Delay += s.latency
+	hit.cleared = s.cleared
 	return hit
 }
 
@@ -247,7 +258,7 @@ func (s *Server) hit(call Call, single, after bool) Fault {
 // before waits, answers or drops the connection as the Fault says, and reports whether the call is
 // to be carried out.
 func (f Fault) before(w http.ResponseWriter, r *http.Request) bool {
-	if f.Delay > 0 && !pause(r, f.Delay) {
+	if f.Delay > 0 && !pause(r, f.Delay, f.cleared) {
 		return false
 	}
 	if f.met != nil {

@@ -211,6 +211,31 @@ func TestTogether(t *testing.T) {
 	c.wants(t, 201, "POST", networks, one)
 }
 
+// TestDelay: a delayed call is carried out when the faults are cleared.
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	c := start(t, emulator.Options{})
+	c.AddFault(emulator.Fault{Method: "POST", Delay: time.Hour})
+	answered := make(chan int)
+	go func() {
+		a, err := c.try(t, "POST", networks, one)
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- a.status
+	}()
+	for c.CallCount("network") == 0 { // The call has arrived.
+		c.wants(t, 200, "GET", "/image/v2/images", "")
+	}
+	if n := len(c.Inventory()["network/networks"]); n != 0 {
+		t.Errorf("%d networks are there", n)
+	}
+	c.ClearFaults()
+	if status := <-answered; status != http.StatusCreated {
+		t.Errorf("answered with %d", status)
+	}
+}
+
 func TestLatencyAndSlowBodies(t *testing.T) {
 	t.Parallel()
 	c := start(t, emulator.Options{})
@@ -332,6 +357,10 @@ func TestBuildTime(t *testing.T) {
 		c.wants(t, 202, "POST", "/volume/v3/x/volumes", body)
 		if text := c.wants(t, 200, "GET", "/volume/v3/x/volumes/detail", ""); !strings.Contains(text, `"status":"`+want+`"`) {
 			t.Errorf("with a build time of %s: %s", build, text)
+		}
+		c.SetBuildTime(0)
+		if text := c.wants(t, 200, "GET", "/volume/v3/x/volumes/detail", ""); !strings.Contains(text, `"status":"available"`) {
+			t.Errorf("without a build time: %s", text)
 		}
 	}
 }

@@ -191,7 +191,7 @@ func write(w http.ResponseWriter, r *http.Request, status int, header map[string
 	}
 	const pieces = 10
 	for piece := range slices.Chunk(body, max(len(body)/pieces, 1)) {
-		if !pause(r, slow/pieces) {
+		if !pause(r, slow/pieces, nil) {
 			return
 		}
 		_, _ = w.Write(piece)
@@ -199,13 +199,16 @@ func write(w http.ResponseWriter, r *http.Request, status int, header map[string
 	}
 }
 
-// pause waits, and reports whether the client still waits for the answer (r.Context()).
-func pause(r *http.Request, d time.Duration) bool {
+// pause waits for a time, or until a channel is closed, and reports whether the client still waits for
+// the answer (r.Context()).
+func pause(r *http.Request, d time.Duration, over <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-r.Context().Done():
 		return false
+	case <-over:
+		return true
 	case <-timer.C:
 		return true
 	}

@@ -60,8 +60,9 @@ type Server struct {
 	control sync.Mutex
 	faults  []*Fault
 	latency time.Duration
-	calls   map[Call]int // that came
-	done    map[Call]int // that were carried out
+	cleared chan struct{} // is closed by ClearFaults
+	calls   map[Call]int  // that came
+	done    map[Call]int  // that were carried out
 }
 
 // Start starts a cloud.
@@ -90,7 +91,7 @@ func Start(options Options) (*Server, error) {
 		options: options, latency: options.Latency, url: address,
 		mux: http.NewServeMux(), named: map[string]*resource{},
 		objects: store{}, tokens: map[string]*token{}, calls: map[Call]int{}, done: map[Call]int{},
-		downloads: map[string]context.CancelFunc{},
+		cleared: make(chan struct{}), downloads: map[string]context.CancelFunc{},
 	}
 	s.route()
 	s.seed()

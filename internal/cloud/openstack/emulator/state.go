@@ -9,7 +9,7 @@ import (
 // server.
 type transition struct {
 	object object
-	at     time.Time
+	since  time.Time
 	then   func()
 }
 
@@ -32,19 +32,18 @@ func (rq *request) become(o object, state, next string, also func()) {
 
 // after runs a function after [Options.BuildTime], or at once if BuildTime is 0.
 func (rq *request) after(o object, then func()) {
-	build := rq.cloud.options.BuildTime
-	if build <= 0 {
+	if rq.cloud.options.BuildTime <= 0 {
 		then()
 		return
 	}
-	rq.cloud.pending = append(rq.cloud.pending, transition{object: o, at: rq.now.Add(build), then: then})
+	rq.cloud.pending = append(rq.cloud.pending, transition{object: o, since: rq.now, then: then})
 }
 
 // runDue runs the changes that are due.
 func (s *Server) runDue(now time.Time) {
 	var due []transition
 	s.pending = slices.DeleteFunc(s.pending, func(t transition) bool {
-		if now.Before(t.at) {
+		if now.Sub(t.since) < s.options.BuildTime {
 			return false
 		}
 		due = append(due, t)
