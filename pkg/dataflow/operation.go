@@ -143,6 +143,8 @@ func (r run) editField(content map[string]any, path relation.Path, o Operation, 
 		if err := json.Unmarshal([]byte(text), &data); err != nil {
 			return nil, relation.Wrong(field, "%s holds no JSON object as text", o.ToFieldPath)
 		}
+	} else if o.Operator == Delete {
+		return content, nil // The field is missing, and a deletion must not create the field.
 	}
 	if data, err = r.edit(data, inner, o.Operator, value, o.Field); err != nil {
 		return nil, err

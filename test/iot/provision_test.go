@@ -134,33 +134,6 @@ func testConcurrentDeprovision(t *testing.T) {
 	}
 }
 
-// testDeadline: a client that always loses the race gets ErrConflictExhausted.
-func testDeadline(t *testing.T) {
-	w := newWorld(t)
-	c := w.version1("c")
-	w.Create(c)
-	loser := w.provider("Storage")
-	loser.Client = alwaysSecond{w.C}
-	loser.Deadline = 3 * time.Second // Time for one attempt on any machine.
-	err := loser.Provision(t.Context(), client.ObjectKeyFromObject(c), iot.Spec{Name: "s", Containers: image("s:1")})
-	if !errors.Is(err, iot.ErrConflictExhausted) {
-		t.Errorf("error %v, want ErrConflictExhausted", err)
-	}
-}
-
-// alwaysSecond makes another client write between each read and its write.
-type alwaysSecond struct{ client.Client }
-
-func (c alwaysSecond) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	if err := c.Client.Get(ctx, key, obj, opts...); err != nil {
-		return err
-	}
-	other := obj.DeepCopyObject().(client.Object)
-	labels := map[string]string{"written": fmt.Sprint(time.Now().UnixNano())}
-	other.SetLabels(labels)
-	return client.IgnoreNotFound(c.Patch(ctx, other, client.MergeFrom(obj)))
-}
-
 // testCommands goes through the commands once.
 func testCommands(t *testing.T) {
 	w := newWorld(t)
