@@ -3,12 +3,14 @@ package condition_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -183,5 +185,132 @@ func TestExternalAmend(t *testing.T) {
 				t.Error("the same again is a change")
 			}
 		})
+	}
+}
+
+// TestExternalSpecific shows which reason Progressing has with Specific, and which without.
+func TestExternalSpecific(t *testing.T) {
+	specific := condition.External{Noun: thing, Specific: true}
+	for name, c := range map[string]struct {
+		reason              string
+		outcome             reconcile.Outcome
+		general, particular string
+	}{
+		"done": {"no outcome has a reason", reconcile.Outcome{}, "Success", "Success"},
+		"waits": {
+			"a user reads for what the object waits", reconcile.Wait("WaitingForOwner", "w"), "Progressing", "WaitingForOwner",
+		},
+		"runs": {"the cloud is at work", reconcile.Progress("Creating", "p"), "Progressing", "Creating"},
+		"failed": {
+			"the reason is the cloud's", reconcile.Fail("QuotaExceeded", errors.New("no")), "TransientError", "QuotaExceeded",
+		},
+		"failed without a reason": {
+			"a condition without a reason is refused by the API server",
+			reconcile.Fail("", errors.New("no")), "TransientError", "TransientError",
+		},
+		"refused": {"both say why", reconcile.Refuse("Immutable", "never"), "Immutable", "Immutable"},
+		"waits and failed": {
+			"the worst finding decides",
+			reconcile.Wait("WaitingForOwner", "w").And(reconcile.Fail("QuotaExceeded", errors.New("no"))),
+			"TransientError", "QuotaExceeded",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for vocabulary, want := range map[condition.External]string{published: c.general, specific: c.particular} {
+				var list []metav1.Condition
+				vocabulary.Set(&list, condition.Pass{Outcome: c.outcome})
+				if got := list[1]; got.Type != condition.Progressing || got.Reason != want {
+					t.Errorf("%s: specific is %t, %s has reason %q, want %q", c.reason, vocabulary.Specific, got.Type, got.Reason, want)
+				}
+			}
+		})
+	}
+}
+
+// TestExternalLacking: a resource that is read and can't be used makes Available False, even during a
+// deletion. Before the resource is read, nobody knows.
+func TestExternalLacking(t *testing.T) {
+	failed := reconcile.Fail("TransientError", errors.New("it is broken"))
+	for _, c := range []struct {
+		reason string
+		pass   condition.Pass
+		want   metav1.ConditionStatus
+	}{
+		{"it was read", condition.Pass{Outcome: failed, Sight: condition.Lacking, Exists: true}, metav1.ConditionFalse},
+		{"it was read", condition.Pass{Outcome: failed, Sight: condition.Lacking, Deleting: true}, metav1.ConditionFalse},
+		{"there is none", condition.Pass{Outcome: failed}, metav1.ConditionFalse},
+		{"it could not be read", condition.Pass{Outcome: failed, Exists: true}, metav1.ConditionUnknown},
+		{"it serves on", condition.Pass{Outcome: failed, Sight: condition.Serving, Deleting: true}, metav1.ConditionTrue},
+	} {
+		list := []metav1.Condition{{Type: condition.Available, Status: metav1.ConditionTrue, Reason: "Success"}}
+		published.Set(&list, c.pass)
+		if got := list[0].Status; got != c.want {
+			t.Errorf("%s: Available of %+v is %s, want %s", c.reason, c.pass, got, c.want)
+		}
+	}
+}
+
+var passes = rapid.Custom(func(t *rapid.T) condition.Pass {
+	outcome := rapid.SampledFrom([]reconcile.Outcome{
+		{},
+		reconcile.Wait("W", "waits"), reconcile.Progress("P", "runs"), reconcile.Fail("F", errors.New("failed")),
+		reconcile.Refuse("R", "refused"), reconcile.Retry(time.Second, "T", errors.New("later")),
+	})
+	return condition.Pass{
+		Outcome:    outcome.Draw(t, "outcome").And(outcome.Draw(t, "another")),
+		Sight:      rapid.SampledFrom([]condition.Sight{condition.Unread, condition.Lacking, condition.Serving}).Draw(t, "sight"),
+		Exists:     rapid.Bool().Draw(t, "exists"),
+		Deleting:   rapid.Bool().Draw(t, "deleting"),
+		Drift:      rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 2).Draw(t, "drift"),
+		Generation: rapid.Int64Range(1, 3).Draw(t, "generation"),
+	}
+})
+
+// TestExternalPasses: after any passes, the conditions are in the published order, only a serving
+// resource makes an object Ready, and the same pass changes nothing. A switch of Summary and back gives the
+// same list.
+func TestExternalPasses(t *testing.T) {
+	order := []string{"Downloading", "Available", "Progressing", "Ready", "Drifted"}
+	rapid.Check(t, func(t *rapid.T) {
+		list := []metav1.Condition{{Type: "Downloading", Status: metav1.ConditionTrue, Reason: "Success"}}
+		var last condition.Pass
+		for _, pass := range rapid.SliceOfN(passes, 1, 4).Draw(t, "passes") {
+			summed.Set(&list, pass)
+			last = pass
+		}
+		types := make([]string, 0, len(list))
+		for _, c := range list {
+			types = append(types, c.Type)
+			isTrue := c.Status == metav1.ConditionTrue
+			if c.Type == "Ready" && isTrue && (last.Sight != condition.Serving && !last.Deleting || !last.Outcome.IsDone()) {
+				t.Fatalf("Ready after %+v", last)
+			}
+			if c.Type == "Progressing" && c.ObservedGeneration != last.Generation {
+				t.Fatalf("Progressing has generation %d after %+v", c.ObservedGeneration, last)
+			}
+		}
+		want := slices.DeleteFunc(slices.Clone(order), func(one string) bool { return !slices.Contains(types, one) })
+		if !slices.Equal(types, want) || slices.Contains(types, "Drifted") != (len(last.Drift) > 0) {
+			t.Fatalf("conditions %v after %+v", types, last)
+		}
+		before := texts(list)
+		if summed.Set(&list, last) || texts(list) != before {
+			t.Fatalf("the same pass changed\n%s\nto\n%s", before, texts(list))
+		}
+		published.Amend(&list, last.Drift)
+		if strings.Contains(texts(list), "Ready=") || strings.Contains(texts(list), "Drifted=") {
+			t.Fatalf("without Summary:\n%s", texts(list))
+		}
+		if summed.Amend(&list, last.Drift); texts(list) != before {
+			t.Fatalf("with Summary again:\n%s\nwant\n%s", texts(list), before)
+		}
+	})
+}
+
+// TestDriftMessage: a message about many fields fits into a condition.
+func TestDriftMessage(t *testing.T) {
+	long := condition.DriftMessage(thing, slices.Repeat([]string{strings.Repeat("x", 100)}, 100))
+	if len(long) > condition.MaxMessage || !strings.HasPrefix(long, "Thing differs in what can't be changed: xxx") {
+		t.Errorf("a message of %d bytes begins with %.60q", len(long), long)
 	}
 }

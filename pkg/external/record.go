@@ -70,7 +70,8 @@ type record struct {
 
 // memory is kept from pass to pass over an object.
 type memory struct {
-	// tried is Refs.Fingerprint of the last pass, or the constant unsettled.
+	// tried is Refs.Fingerprint of the last pass, or the constant unsettled. Before the first pass of a process
+	// tried is unsettled, and not "": the Refs.Fingerprint of an object without references is "".
 	tried string
 	// refused says that the cloud refused the last Create (wasAnswered): no resource was created.
 	refused bool
@@ -153,7 +154,7 @@ func (s *records) learn(id object.ID, uid types.UID) *record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all[uid] == nil {
-		s.all[uid] = &record{id: id, uid: uid}
+		s.all[uid] = &record{id: id, uid: uid, memory: memory{tried: unsettled}}
 	}
 	return s.all[uid]
 }

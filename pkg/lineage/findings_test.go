@@ -1,7 +1,9 @@
 package lineage
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -647,6 +649,9 @@ func TestSkip(t *testing.T) {
 		"removed":      {apierrors.NewNotFound(secrets, ""), ""},
 		"not listable": {apierrors.NewMethodNotSupported(secrets, "list"), ""},
 		"unresponsive": {errors.New("EOF"), "secrets in namespace shop (EOF)"},
+		"too late": {
+			fmt.Errorf("list: %w", context.DeadlineExceeded), "secrets in namespace shop (no answer within 15s)",
+		},
 		"without reply": {
 			apierrors.NewInternalError(errors.New("x")), "secrets in namespace shop (Internal error occurred: x)",
 		},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -122,10 +123,15 @@ func (x *explainer) endFinding(ctx context.Context, n *Node, end relation.Ref, w
 			return &Finding{About: node.ID, Topic: aboutReference, Text: node.ID.String()}
 		})
 	}
-	if !slices.ContainsFunc(nodes, func(node *Node) bool { return node.Status != NotFound }) {
-		f.Text += ", which does not exist"
-		f.Next = fmt.Sprintf("create %s, or delete %s (ask its owner)", end, n.ID)
+	if slices.ContainsFunc(nodes, func(node *Node) bool { return node.Status != NotFound }) {
+		return f
 	}
+	missing, text := end.String(), ", which does not exist"
+	if end.Selector != nil {
+		missing, text = "an object of kind "+strings.TrimPrefix(missing, "every "), ", and there is none"
+	}
+	f.Text += text
+	f.Next = fmt.Sprintf("create %s, or delete %s (ask its owner)", missing, n.ID)
 	return f
 }
 

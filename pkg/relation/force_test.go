@@ -166,3 +166,114 @@ func TestWakerRing(t *testing.T) {
 		}
 	})
 }
+
+// TestWakerContainers: a Namespace that contains a protected object is woken with the object. A change of the
+// Namespace concerns the declarers only if the mark of the Namespace changed, because thousands of edges
+// may have the Namespace as target.
+func TestWakerContainers(t *testing.T) {
+	usage, namespace := object.ID{Kind: "Usage", Name: "u"}, object.ID{Kind: "Namespace", Name: "ns"}
+	content := relation.Named(inNS("target"))
+	var heard woken
+	w := relation.Waker{
+		Force: relation.Force{Declared: &relation.Index{}, Exists: exists()}, Mark: locked{},
+		Declarer: heard.add, Target: heard.add,
+	}
+	user := relation.Named(inNS("user"))
+	w.Declared.Set(usage, []relation.Edge{
+		{Declarer: usage, Source: user, Target: content},
+		{Declarer: usage, Source: user, Target: relation.Named(namespace), Content: &content},
+	})
+	of := func(id object.ID, labels ...string) *relation.Object {
+		o := &relation.Object{ID: id, Labels: map[string]string{}}
+		for _, l := range labels {
+			o.Labels[l] = "true"
+		}
+		return o
+	}
+	for _, c := range []struct {
+		reason string
+		change relation.Change
+		want   []string
+	}{
+		{"a label of the Namespace", relation.Change{Old: of(namespace), New: of(namespace, "x")}, nil},
+		{
+			"a wrong mark of the Namespace",
+			relation.Change{Old: of(namespace), New: of(namespace, "locked")},
+			[]string{"Namespace/ns", "Usage/u"},
+		},
+		{
+			"the mark of the Namespace is corrected", relation.Change{Old: of(namespace, "locked"), New: of(namespace)}, nil,
+		},
+		{"the Namespace went", relation.Change{Old: of(namespace)}, []string{"Namespace/ns", "Usage/u"}},
+		{"the target went", relation.Change{Old: of(content.ID)}, []string{"Namespace/ns", "Usage/u"}},
+		{
+			"the target has its mark", relation.Change{Old: of(content.ID), New: of(content.ID, "locked")}, nil,
+		},
+		{
+			"the target lost its mark",
+			relation.Change{Old: of(content.ID, "locked"), New: of(content.ID)},
+			[]string{"ConfigMap/target", "Namespace/ns", "Usage/u"},
+		},
+		{
+			"the source went", relation.Change{Old: of(user.ID)}, []string{"ConfigMap/target", "Namespace/ns", "Usage/u"},
+		},
+		{"the same labels", relation.Change{Old: of(content.ID, "locked"), New: of(content.ID, "locked")}, []string{
+			"Namespace/ns", "Usage/u",
+		}},
+	} {
+		w.Changed(c.change)
+		if diff := cmp.Diff(c.want, heard.takeWoken()); diff != "" {
+			t.Errorf("%s: woken (-want +got):\n%s", c.reason, diff)
+		}
+	}
+}
+
+// TestWakerSelectedEnds: a new member of a selector may close a ring, so the declarers behind the member and
+// behind the targets are woken a little later.
+func TestWakerSelectedEnds(t *testing.T) {
+	app := map[string]string{"app": "x"}
+	member := relation.Object{ID: inNS("member"), Labels: app}
+	selected := relation.Ref{ID: object.ID{Kind: "ConfigMap"}, Selector: &relation.Selector{Labels: app}}
+	for name, edges := range map[string][2]relation.Edge{
+		"source": {{Source: selected, Target: link(1)}, {Source: link(1), Target: link(2)}},
+		"target": {{Source: link(1), Target: selected}, {Source: relation.Named(member.ID), Target: link(2)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var heard woken
+				w := relation.Waker{
+					Force: relation.Force{Declared: &relation.Index{}, Exists: exists(member)}, Mark: locked{},
+					Declarer: heard.add, Target: func(object.ID) {},
+				}
+				for i, e := range edges {
+					e.Declarer = object.ID{Kind: "Usage", Name: []string{"first", "behind"}[i]}
+					w.Declared.Set(e.Declarer, []relation.Edge{e})
+				}
+				w.Changed(relation.Change{New: &member})
+				<-time.After(time.Second)
+				if diff := cmp.Diff([]string{"Usage/behind", "Usage/first"}, heard.takeWoken()); diff != "" {
+					t.Errorf("woken (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// TestWakerRebound: another SourceUID wakes the targets, and no declarer of a possible ring.
+func TestWakerRebound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var declarers, targets woken
+		w := relation.Waker{Force: chain(3), Mark: locked{}, Declarer: declarers.add, Target: targets.add}
+		first := object.ID{Kind: "Usage", Name: "0"}
+		edge := w.Declared.Declared(first)[0]
+		edge.SourceUID = "another"
+		w.Declare(first, []relation.Edge{edge})
+		<-time.After(time.Second)
+		if got := declarers.takeWoken(); got != nil {
+			t.Errorf("the ends are the same, and %v are woken", got)
+		}
+		if diff := cmp.Diff([]string{"ConfigMap/cm1"}, targets.takeWoken()); diff != "" {
+			t.Errorf("woken targets (-want +got):\n%s", diff)
+		}
+	})
+}

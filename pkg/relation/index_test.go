@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
@@ -73,6 +74,23 @@ func (m model) targetKinds() map[schema.GroupKind]bool {
 	return kinds
 }
 
+// size returns what Index.Size returns: each named end once, each selector, and the edges.
+func (m model) size() [2]int {
+	named, selectors := map[object.ID]bool{}, 0
+	all := m.where(func(relation.Edge) bool { return true })
+	for _, e := range all {
+		for _, end := range []relation.Ref{e.Source, e.Target} {
+			switch {
+			case end.Selector != nil:
+				selectors++
+			case !end.IsZero():
+				named[end.ID] = true
+			}
+		}
+	}
+	return [2]int{len(named) + selectors, len(all)}
+}
+
 // declare generates the edges of one object. Fields are numbered: an object declares at most
 // one edge of a relation in each of its fields.
 func declare(t *rapid.T, declarer object.ID) []relation.Edge {
@@ -123,6 +141,8 @@ func compare(t *rapid.T, x *relation.Index, m model) {
 	checkEdges(t, "Declared", m[declarer], x.Declared(declarer))
 	check("Declarers", slices.SortedFunc(maps.Keys(m), object.Compare), x.Declarers())
 	check("Len", len(m), x.Len())
+	nodes, edges := x.Size()
+	check("Size", m.size(), [2]int{nodes, edges})
 	// The edges of one declarer are ordered by their ends; the model has them as a set.
 	checkEdges(t, "Targeting", inOrder(m.where(targets)), x.Targeting(obj))
 	checkEdges(t, "From", inOrder(m.where(sources)), x.From(obj))
@@ -256,5 +276,25 @@ func TestIndexConcurrently(t *testing.T) {
 	running.Wait()
 	if n := len(x.Targeting(target)); n != 2*writers {
 		t.Errorf("%d edges at the end, want %d", n, 2*writers)
+	}
+}
+
+// TestIndexMetrics: the gauges of each pack have the size of its Index.
+func TestIndexMetrics(t *testing.T) {
+	var x, none relation.Index
+	registry := prometheus.NewRegistry()
+	for pack, index := range map[string]*relation.Index{"toy": &x, "empty": &none} {
+		if err := registry.Register(index.Metrics(pack)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := relation.Named(object.ID{Kind: "K", Name: "t"})
+	x.Set(declarer(0), []relation.Edge{{Field: "0", Source: target, Target: target}, {Field: "1", Target: target}})
+	want := map[string]float64{
+		"kinship_graph_nodes toy": 1, "kinship_graph_edges toy": 2,
+		"kinship_graph_nodes empty": 0, "kinship_graph_edges empty": 0,
+	}
+	if diff := cmp.Diff(want, gather(t, registry)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -190,6 +190,97 @@ func TestLedgerChoices(t *testing.T) {
 	}
 }
 
+// TestLedgerChoicesEnd: a declarer that has chosen, or has chosen otherwise, is no longer woken by the objects
+// that it could choose before.
+func TestLedgerChoicesEnd(t *testing.T) {
+	d := newDeclarers()
+	d.put("1")
+	choosing := func(app string) func(client.Object) relation.Declaration {
+		selector := &relation.Selector{Labels: map[string]string{"app": app}}
+		choice := relation.Ref{ID: object.ID{Kind: "ConfigMap"}, Selector: selector}
+		return func(client.Object) relation.Declaration { return relation.Declaration{Choices: []relation.Ref{choice}} }
+	}
+	for _, step := range []struct {
+		reason      string
+		declaration func(client.Object) relation.Declaration
+		want        int
+	}{
+		{"it can choose", choosing("x"), 1},
+		{"it chooses among others", choosing("y"), 0},
+		{"it can choose again", choosing("x"), 1},
+		{"it has chosen", func(client.Object) relation.Declaration { return relation.Declaration{} }, 0},
+	} {
+		d.Declaration = step.declaration
+		d.Update(usageU)
+		d.woken.takeWoken()
+		d.Changed(relation.Change{New: &relation.Object{ID: inNS("new"), Labels: map[string]string{"app": "x"}}})
+		if got := d.woken.takeWoken(); len(got) != step.want {
+			t.Errorf("%s: woken %v", step.reason, got)
+		}
+	}
+}
+
+// TestLedgerSelectedSource: the end of one member of a selector is not the end of the source.
+func TestLedgerSelectedSource(t *testing.T) {
+	d := newDeclarers()
+	d.put("1")
+	labels := map[string]string{"app": "x"}
+	source := relation.Ref{ID: object.ID{Kind: "ConfigMap"}, Selector: &relation.Selector{Labels: labels}}
+	d.Declaration = func(client.Object) relation.Declaration {
+		return relation.Declaration{Edges: []relation.Edge{{Declarer: usageU, Source: source, Target: relation.Named(inNS("t"))}}}
+	}
+	d.Update(usageU)
+	d.Changed(relation.Change{Old: &relation.Object{ID: inNS("one"), UID: "one", Labels: labels}, Told: true})
+	if d.SourceDeleted(usageU, "one") {
+		t.Error("the declarer names a selector, and not the member that was deleted")
+	}
+	if diff := cmp.Diff([]string{"Usage/u"}, d.woken.takeWoken()); diff != "" {
+		t.Errorf("woken (-want +got):\n%s", diff)
+	}
+}
+
+// TestLedgerKindChanged: the declarers of a kind that was installed are read again, because their edges may
+// lead to the kind now. Targets whose mark is wrong are woken as well.
+func TestLedgerKindChanged(t *testing.T) {
+	d := newDeclarers()
+	d.put("1")
+	stale := relation.Object{ID: inNS("stale"), Labels: map[string]string{"locked": "true"}}
+	right := relation.Object{ID: inNS("target"), Labels: map[string]string{"locked": "true"}}
+	d.Exists = exists(stale, right)
+	var targets woken
+	d.Target = targets.add
+	d.KindChanged(configMap, usageU)
+	d.check(t, "the kind was installed", "target")
+	if diff := cmp.Diff([]string{"Usage/u"}, d.woken.takeWoken()); diff != "" {
+		t.Errorf("woken declarers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"ConfigMap/stale", "ConfigMap/target"}, targets.takeWoken()); diff != "" {
+		t.Errorf("woken targets (-want +got):\n%s", diff)
+	}
+	d.KindChanged(configMap)
+	if diff := cmp.Diff([]string{"ConfigMap/stale"}, targets.takeWoken()); diff != "" || d.woken.takeWoken() != nil {
+		t.Errorf("without declarers: woken targets (-want +got):\n%s", diff)
+	}
+}
+
+// TestLedgerWronglyMarked finds marked objects that no edge holds, of the kinds that have targets.
+func TestLedgerWronglyMarked(t *testing.T) {
+	d := newDeclarers()
+	d.Exists = exists(
+		relation.Object{ID: inNS("stale"), Labels: map[string]string{"locked": "true"}},
+		relation.Object{ID: inNS("target"), Labels: map[string]string{"locked": "true"}},
+		relation.Object{ID: inNS("plain")},
+	)
+	if got := d.WronglyMarked(); got != nil {
+		t.Errorf("no kind has targets, and %v are wrong", got)
+	}
+	d.put("1")
+	d.Update(usageU)
+	if diff := cmp.Diff([]object.ID{inNS("stale")}, d.WronglyMarked()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestLedgerHold: while a declarer can't be read, no object is known to be free.
 func TestLedgerHold(t *testing.T) {
 	d, unread := newDeclarers(), false

@@ -145,10 +145,14 @@ func (p Path) Pointer() (string, bool) {
 }
 
 // Remove returns content without the field that the path leads to. A missing field is no error. Remove
-// changes neither content nor any map or list in it, and fails when the budget is spent.
+// changes neither content nor any map or list in it, and fails when the budget is spent. Remove also fails
+// for a path with "[*]", however many elements content has.
 func (p Path) Remove(content map[string]any, budget *Budget) (map[string]any, error) {
 	if len(p.steps) == 0 || p.steps[len(p.steps)-1].list {
 		return nil, fmt.Errorf("path %q: only a field of an object can be removed", p.text)
+	}
+	if _, isSingle := p.Pointer(); !isSingle {
+		return nil, fmt.Errorf("path %q: [*] stands for several elements: name one, such as [0]", p.text)
 	}
 	parent := Path{text: p.text, steps: p.steps[:len(p.steps)-1]}
 	last := p.steps[len(p.steps)-1].field

@@ -131,3 +131,104 @@ func TestReferenceTyped(t *testing.T) {
 		}
 	}
 }
+
+// TestReferencePathAt: the declarer names the path to its own reference. A path that can't be read, or that
+// is no text, names no target.
+func TestReferencePathAt(t *testing.T) {
+	secret := schema.GroupKind{Kind: "Secret"}
+	r := relation.Reference{
+		Declarer: schema.GroupKind{Group: "x", Kind: "Thing"}, Target: secret, PathAt: relation.MustPath("spec.fields[*]"),
+	}.Relation()
+	if r.Field != "spec.fields[*]" {
+		t.Errorf("the field of the relation is %q", r.Field)
+	}
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "thing", "namespace": "here"},
+		"spec": map[string]any{
+			"fields": []any{"data.one", "data..two", int64(3), "data.none", "data.more[*]"},
+			"data":   map[string]any{"one": "never"},
+		},
+		"data": map[string]any{"one": "first", "more": []any{"second", "third"}},
+	}}
+	var got []string
+	for _, e := range r.Extract(obj, served{secret: true}) {
+		got = append(got, e.Field+" "+e.Target.Name)
+	}
+	if diff := cmp.Diff([]string{"data.one first", "data.more[0] second", "data.more[1] third"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestReferenceNamespace: a cluster-scoped declarer has no namespace of its own, so that only a reference
+// with a namespace names a namespaced target.
+func TestReferenceNamespace(t *testing.T) {
+	secret, node := schema.GroupKind{Kind: "Secret"}, schema.GroupKind{Kind: "Node"}
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "thing"},
+		"spec":     map[string]any{"refs": []any{map[string]any{"name": "a"}, map[string]any{"name": "b", "ns": "there"}}},
+	}}
+	for _, c := range []struct {
+		target    schema.GroupKind
+		namespace string
+		want      []string
+	}{
+		{secret, "ns", []string{"Secret/there/b"}}, {secret, "", nil}, {node, "ns", []string{"Node//a", "Node//b"}},
+	} {
+		r := relation.Reference{
+			Declarer: schema.GroupKind{Group: "x", Kind: "Thing"}, Target: c.target,
+			Path: relation.MustPath("spec.refs[*].name"), Namespace: c.namespace,
+		}.Relation()
+		var got []string
+		for _, e := range r.Extract(obj, served{secret: true, node: false}) {
+			got = append(got, e.Target.Key())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || r.Across != (c.namespace != "") {
+			t.Errorf("%s, namespace in %q: across is %t (-want +got):\n%s", c.target, c.namespace, r.Across, diff)
+		}
+	}
+}
+
+// TestReferenceGroup: a reference by kind names its group by apiVersion, by apiGroup or by group. The
+// apiVersion wins, and without any the kind is of the core group.
+func TestReferenceGroup(t *testing.T) {
+	for text, want := range map[string]string{
+		"apiVersion=apps/v1":          "apps",
+		"apiVersion=v1":               "",
+		"apiGroup=apps":               "apps",
+		"group=apps":                  "apps",
+		"apiGroup=apps group=x":       "apps",
+		"apiVersion=v1 apiGroup=apps": "",
+		"":                            "",
+	} {
+		ref := map[string]any{"kind": "Thing", "name": "a"}
+		for _, field := range strings.Fields(text) {
+			name, value, _ := strings.Cut(field, "=")
+			ref[name] = value
+		}
+		obj := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "d"}, "ref": ref}}
+		r := relation.Reference{Path: relation.MustPath("ref"), Form: relation.ByKind}.Relation()
+		kinds := served{{Group: "apps", Kind: "Thing"}: false, {Group: "x", Kind: "Thing"}: false, {Kind: "Thing"}: false}
+		edges := r.Extract(obj, kinds)
+		if len(edges) != 1 || edges[0].Target.Group != want {
+			t.Errorf("%q names %v, want group %q", text, edges, want)
+		}
+	}
+}
+
+// TestReferenceSelects: a value that is no LabelSelector selects nothing, never everything.
+func TestReferenceSelects(t *testing.T) {
+	pod := schema.GroupKind{Kind: "Pod"}
+	for name, selector := range map[string]any{
+		"a text": "app=web", "a list": []any{}, "an unknown field": map[string]any{"matchLabel": map[string]any{"a": "b"}},
+		"an unknown operator": map[string]any{"matchExpressions": []any{map[string]any{"key": "a", "operator": "Near"}}},
+		"a number":            map[string]any{"matchLabels": map[string]any{"a": int64(1)}},
+	} {
+		obj := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "d", "namespace": "here"}, "selector": selector,
+		}}
+		r := relation.Reference{Path: relation.MustPath("selector"), Form: relation.BySelector, Target: pod}.Relation()
+		if edges := r.Extract(obj, served{pod: true}); len(edges) > 0 {
+			t.Errorf("%s: %v", name, edges)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package external
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// undated makes the things of a toyWorld say neither when nor for which object they were created.
+func (w *toyWorld) undated() {
+	w.cloud.change(func(c *toyCloud) {
+		for i := range 2 {
+			id := fmt.Sprint("theirs", i)
+			c.things[id] = &thing{ID: id, Name: "a"}
+		}
+	})
+}
+
+// TestBefore: for a kind without dates and marks, the intent lists the resources of the name that exist
+// before the creation. After a lost answer, also in another process, none of those is taken for the
+// resource of the attempt.
+func TestBefore(t *testing.T) {
+	w := newToyWorld(t, false)
+	w.undated()
+	w.cloud.change(func(c *toyCloud) { c.lose = http.MethodPost })
+	w.create("a")
+	w.pass("a")
+	w.expect("no answer", states{"a": "none no answer"}, "GET /things?name=a", "POST /things")
+	w.restart()
+	w.pass("a")
+	w.expect("found", states{"a": "t1"}, "GET /things?name=a")
+}
+
+// TestNamesakes: the list of existing resources is bounded, so an object with a name of too many resources
+// is refused, and nothing is created.
+func TestNamesakes(t *testing.T) {
+	w := newToyWorld(t, false)
+	fill := func(n int) {
+		w.cloud.change(func(c *toyCloud) {
+			clear(c.things)
+			for i := range n {
+				c.things[fmt.Sprint(i)] = &thing{ID: fmt.Sprint(i), Name: "a"}
+			}
+		})
+	}
+	fill(maxNamesakes + 1)
+	w.create("a")
+	w.pass("a")
+	const many = "none there are 65 resources of that name already: choose another name"
+	w.expect("too many", states{"a": many}, "GET /things?name=a")
+	fill(maxNamesakes)
+	w.edit("a")
+	w.pass("a")
+	w.expect("just enough", states{"a": "t1"}, "GET /things?name=a", "POST /things")
+}
+
+// TestMarked: of several resources of the name, the one with the uid of the object is that of the attempt.
+// Resources without the uid are not, however new they are.
+func TestMarked(t *testing.T) {
+	for name, marks := range map[string]map[string]types.UID{
+		"marked": {"t1": "self"}, "marked by another": {"t1": "another"}, "not marked": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newToyWorld(t, false)
+			w.undated()
+			w.cloud.change(func(c *toyCloud) { c.lose = http.MethodPost })
+			w.create("a")
+			self := w.read("a").UID
+			w.r.kind.Marked = true
+			w.r.kind.Identify = func(id string) Identity {
+				who := Identity{ID: id, Marker: marks[id]}
+				if who.Marker == "self" {
+					who.Marker = self
+				}
+				return who
+			}
+			w.pass("a", "a")
+			if name == "marked" {
+				w.expect("found", states{"a": "t1"}, "POST /things", "GET /things?name=a")
+				return
+			}
+			w.expect("created again, since no resource has the mark", states{"a": "t2"},
+				"POST /things", "GET /things?name=a", "POST /things")
+		})
+	}
+}
+
+// TestRefusedCreate: a Create that the cloud refused leaves no intent, so that no later pass searches for a
+// resource, and the deletion of the object sends no request.
+func TestRefusedCreate(t *testing.T) {
+	for class, want := range map[Class]string{
+		Refused: "none no", Busy: "none no", Invalid: "none invalid configuration creating resource: no",
+	} {
+		s := newSharers(t)
+		s.r.kind.Shared = nil
+		s.create("a")
+		s.cloud.refuse("create", &Error{Class: class, Message: "no"})
+		s.pass("a")
+		s.expect("refused", "create", states{"a": want})
+		s.restart()
+		s.r.kind.Shared = nil
+		s.delete("a")
+		s.pass("a")
+		s.expect("there is nothing to delete", "", states{"a": "gone"})
+	}
+}
+
+// late is a cloud behind a proxy that does not wait for answers.
+type late struct{ *oneCloud }
+
+func (l late) Create(ctx context.Context, in Input[netKind]) (string, error) {
+	id, err := l.oneCloud.Create(ctx, in)
+	if err == nil {
+		delete(l.made, id) // It comes later.
+		err = &Error{Class: Transient, Late: true, Message: "gateway timeout"}
+	}
+	return id, err
+}
+
+// TestLate: after the answer of a proxy, the cloud may carry out the Create for carriedOut. Create is not
+// repeated before.
+func TestLate(t *testing.T) {
+	s := newSharers(t)
+	s.r.engine.Cloud, s.r.kind.Shared = "the cloud", nil
+	s.r.kind.Connect = func(context.Context, Input[netKind]) (Access[netKind, string], error) {
+		return Access[netKind, string]{Actuator: late{s.cloud}, Scope: "scope"}, nil
+	}
+	s.create("a")
+	s.pass("a")
+	s.expect("no answer", "create", states{"a": "none gateway timeout"})
+	s.clock.SetTime(s.clock.Now().Add(carriedOut - 1))
+	s.pass("a")
+	const waits = "none Waiting for what was asked of the cloud before: its answer was lost"
+	s.expect("it may come", "find", states{"a": waits})
+	s.clock.SetTime(s.clock.Now().Add(1))
+	s.pass("a")
+	s.expect("it does not come", "find create", states{"a": "none gateway timeout"})
+}
