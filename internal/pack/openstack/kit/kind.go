@@ -19,7 +19,7 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 		observe = table.report
 	}
 	return external.Kind[K, *Resource]{
-		GVK: GVK(table.Kind), Relations: table.References.Relations, Identify: table.Identify,
+		GVK: GVK(KindOf[K]()), Relations: table.References.Relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
 		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return site(ctx, c, in) },
@@ -34,7 +34,8 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 			}
 			return Access(connection, a), nil
 		},
-		Cloud: openstack.CloudOf, Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
+		Cloud: openstack.CloudOf, Name: Name[K], Uses: table.Uses,
+		Marked: table.Marked != "", Dated: table.Dated, Lingers: table.Lingers,
 	}
 }
 
@@ -45,6 +46,9 @@ func (t *Table[K]) report(obj K, r *Resource) reconcile.Outcome {
 	status := reflect.New(field.Type().Elem())
 	Report(r, status.Interface(), t.Names)
 	field.Set(status)
+	if t.Amend != nil {
+		t.Amend(obj, r)
+	}
 	if len(t.Serving) == 0 {
 		return reconcile.Outcome{}
 	}

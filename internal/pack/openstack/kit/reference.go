@@ -75,7 +75,8 @@ const (
 
 // Bind resolves the field paths of a kind's references. Bind panics if the kind has no such
 // field.
-func Bind[K external.Object](kind string, all []Reference) References {
+func Bind[K external.Object](all []Reference) References {
+	kind := KindOf[K]()
 	var bound References
 	add := func(r Reference) bool {
 		names, found := namesAt[K](r.Field)

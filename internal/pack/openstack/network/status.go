@@ -1,10 +1,6 @@
 package network
 
-import (
-	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
-	"github.com/kinship-dev/kinship/pkg/reconcile"
-)
+import "github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 
 // names are the fields with another name in OpenStack.
 var names = map[string]string{
@@ -15,12 +11,8 @@ var names = map[string]string{
 	"provider.segmentationID":  "provider:segmentation_id",
 }
 
-// observe reports a Network, which is available while its status is ACTIVE.
-func observe(n object, r *kit.Resource) reconcile.Outcome {
-	n.Status.Resource = &openstackv1alpha1.NetworkResourceStatus{}
-	kit.Report(r, n.Status.Resource, names)
+func amend(n object, _ *kit.Resource) {
 	if p := n.Status.Resource.Provider; p != nil && p.NetworkType == "" {
 		n.Status.Resource.Provider = nil // Only administrators see provider fields.
 	}
-	return kit.Status(r, "ACTIVE")
 }

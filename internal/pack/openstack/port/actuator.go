@@ -9,15 +9,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Port.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Uses = uses
-	return k
-}
+type object = *openstackv1alpha1.Port
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+// References are the [kit.Reference] values of a Port.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
+	// Neutron refuses to delete a subnet while a port has an address of the subnet.
+	{Target: "Subnet", Field: "spec.resource.addresses[].subnetRef"},
+	{Target: "SecurityGroup", Field: "spec.resource.securityGroupRefs"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	{Target: "Server", Field: "spec.resource.hostID.serverRef", Need: kit.Once},
+})
+
+// Table describes the requests for Ports.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, References: References, Names: names, Uses: uses,
 	Serving: []string{"ACTIVE", "DOWN"},
 	Dated:   true,
 	Path:    "ports", One: "port", Many: "ports", Fields: fields,

@@ -13,6 +13,16 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+const kind = "RouterInterface"
+
+type object = *openstackv1alpha1.RouterInterface
+
+// References are the [kit.Reference] values of a RouterInterface.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Router", Field: "spec.routerRef"},
+	{Target: "Subnet", Field: "spec.subnetRef"},
+})
+
 // New returns the [external.Kind] of RouterInterface.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	return external.Kind[object, *kit.Resource]{

@@ -165,6 +165,10 @@ func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, g
 	return r
 }
 
+// amend reports the rules. Kind.Vital contains the rules, so the group is available only when its
+// rules are complete.
+func amend(g object, r *kit.Resource) { g.Status.Resource.Rules = statuses(r) }
+
 // statuses returns the rules for status.resource.rules.
 func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 	text, err := json.Marshal(r.Fields["security_group_rules"])

@@ -7,6 +7,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+const kind = "Subnet"
+
+type object = *openstackv1alpha1.Subnet
+
+// References are the [kit.Reference] values of a Subnet.
+var References = kit.Bind[object]([]kit.Reference{
+	// A subnet is part of its network and must be deleted first.
+	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
+	{Target: "Router", Field: "spec.resource.routerRef"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+})
+
 // New returns the [external.Kind] of Subnet.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
@@ -16,7 +28,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+	Service: (*openstack.Scope).Network, References: References, Names: names,
 	Dated: true,
 	Path:  "subnets", One: "subnet", Many: "subnets", Fields: fields,
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
