@@ -62,12 +62,26 @@ func (in Installation) MutatingWebhook(
 	}
 }
 
-// Writes returns the rule of a webhook for creations and updates of some resources.
-func Writes(group string, resources ...string) admissionregistrationv1.RuleWithOperations {
+// ValidatingWebhooks returns the configuration of webhooks that judge requests.
+func ValidatingWebhooks(name string, hooks ...admissionregistrationv1.ValidatingWebhook) client.Object {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: hooks,
+	}
+}
+
+// MutatingWebhooks returns the configuration of webhooks that change objects.
+func MutatingWebhooks(name string, hooks ...admissionregistrationv1.MutatingWebhook) client.Object {
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: hooks,
+	}
+}
+
+// Writes returns the rule of a webhook or a policy for creations and updates of some resources.
+func Writes(groups []string, resources ...string) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources,
+			APIGroups: groups, APIVersions: []string{"*"}, Resources: resources,
 		},
 	}
 }
