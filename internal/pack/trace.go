@@ -104,6 +104,26 @@ func (r Reading) List(
 	return list.Items, nil
 }
 
+// Finalizers returns the finalizers of a pack (ours) on the objects of a resource.
+func (r Reading) Finalizers(
+	ctx context.Context, resource schema.GroupVersionResource, note string, ours func(finalizer string) bool,
+) ([]Trace, error) {
+	list, err := r.List(ctx, resource, metav1.ListOptions{})
+	var found []Trace
+	for i := range list {
+		t := Trace{Resource: resource, Object: &list[i], Note: note}
+		for _, f := range list[i].Finalizers {
+			if ours(f) {
+				t.Finalizers = append(t.Finalizers, f)
+			}
+		}
+		if len(t.Finalizers) > 0 {
+			found = append(found, t)
+		}
+	}
+	return found, err
+}
+
 // OwnedBy returns the owner references of objects of some resources to owners with some uids. Before a
 // definition is removed with all its objects, such owner references are taken off: the garbage collector
 // would delete the owned objects, although only the operator was to be removed. In owners, the value of an

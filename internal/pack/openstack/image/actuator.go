@@ -9,6 +9,7 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -152,7 +153,7 @@ func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Reso
 // protection first.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
 	status, wanted := in.Object.Status.Resource, in.Object.Spec.Resource.Protected
-	if status != nil && status.Protected != nil && *status.Protected && (wanted == nil || !*wanted) {
+	if status != nil && ptr.Deref(status.Protected, false) && !ptr.Deref(wanted, false) {
 		if _, err := a.patch(ctx, id, []step{{"replace", "/protected", false}}); err != nil {
 			return err
 		}
