@@ -79,3 +79,20 @@ func (a actuator) Update(
 	}
 	return a.Get(ctx, in, id)
 }
+
+// Names of fields in Nova that differ from the names in status.resource.
+const (
+	public    = "os-flavor-access:is_public"
+	ephemeral = "OS-FLV-EXT-DATA:ephemeral"
+)
+
+var names = map[string]string{"isPublic": public, "ephemeral": ephemeral}
+
+// longestDescription is the maxLength of status.resource.description.
+const longestDescription = 65535
+
+func amend(o object, r *kit.Resource) {
+	s := o.Status.Resource
+	s.Swap, s.Ephemeral = kit.NonZero(s.Swap), kit.NonZero(s.Ephemeral)
+	s.Description = kit.Cut(r.String("description"), longestDescription)
+}

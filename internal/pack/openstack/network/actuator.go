@@ -34,3 +34,18 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
 	}
 }
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"external":                 "router:external",
+	"provider":                 "",
+	"provider.networkType":     "provider:network_type",
+	"provider.physicalNetwork": "provider:physical_network",
+	"provider.segmentationID":  "provider:segmentation_id",
+}
+
+func amend(n object, _ *kit.Resource) {
+	if p := n.Status.Resource.Provider; p != nil && p.NetworkType == "" {
+		n.Status.Resource.Provider = nil // Only administrators see provider fields.
+	}
+}

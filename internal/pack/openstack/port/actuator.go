@@ -98,6 +98,28 @@ func security(s openstackv1alpha1.PortSecurityState) *bool {
 	if s != openstackv1alpha1.PortSecurityEnabled && s != openstackv1alpha1.PortSecurityDisabled {
 		return nil
 	}
-	enabled := s == openstackv1alpha1.PortSecurityEnabled
-	return &enabled
+	return new(s == openstackv1alpha1.PortSecurityEnabled)
+}
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"fixedIPs.ip":             "ip_address",
+	"allowedAddressPairs.ip":  "ip_address",
+	"allowedAddressPairs.mac": "mac_address",
+	"vnicType":                "binding:vnic_type",
+	"hostID":                  "binding:host_id",
+	"trustedVIF":              "trusted",
+}
+
+// uses returns the subnets of the port's addresses. If the spec has no addresses, Neutron
+// chooses them.
+func uses(p object) []external.Resource {
+	if p.Status.Resource == nil {
+		return nil
+	}
+	var used []external.Resource
+	for _, a := range p.Status.Resource.FixedIPs {
+		used = append(used, external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID})
+	}
+	return used
 }

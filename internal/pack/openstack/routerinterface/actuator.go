@@ -11,6 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 const kind = "RouterInterface"
@@ -121,3 +122,7 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 	body := map[string]any{"port_id": id}
 	return kit.Explain(kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "remove_router_interface"), body, nil))
 }
+
+// observe writes no status.resource: status.id is all that there is. A RouterInterface is
+// available once its port is ACTIVE.
+func observe(_ object, r *kit.Resource) reconcile.Outcome { return kit.Status(r, "ACTIVE") }

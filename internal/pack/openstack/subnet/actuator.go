@@ -48,7 +48,7 @@ func fields(in external.Input[object]) []kit.Field {
 		gateway(r.Gateway),
 	}
 	if len(r.AllocationPools) > 0 { // If the spec has none, Neutron has chosen them.
-		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)).Addresses())
+		all = append(all, kit.Set("allocation_pools", r.AllocationPools).Addresses())
 	}
 	if v6 := r.IPv6; v6 != nil {
 		all = append(all, kit.Fixed("ipv6_address_mode", v6.AddressMode), kit.Fixed("ipv6_ra_mode", v6.RAMode))
@@ -69,18 +69,19 @@ func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 	}
 }
 
-func pools(all []openstackv1alpha1.AllocationPool) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, p := range all {
-		texts = append(texts, map[string]string{"start": string(p.Start), "end": string(p.End)})
-	}
-	return texts
-}
-
 func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
 	texts := make([]map[string]string, 0, len(all))
 	for _, r := range all {
 		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
 	}
 	return texts
+}
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"subnetPoolID":       "subnetpool_id",
+	"hostRoutes.nextHop": "nexthop",
+	"dnsPublishFixedIP":  "dns_publish_fixed_ip",
+	"ipv6.addressMode":   "ipv6_address_mode",
+	"ipv6.raMode":        "ipv6_ra_mode",
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
@@ -143,10 +145,13 @@ func (a actuator) enable(ctx context.Context, id string, up bool) error {
 
 // Delete implements external.Actuator. Neutron refuses to delete a trunk that is down.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
-	if r := in.Object.Status.Resource; r != nil && r.AdminStateUp != nil && !*r.AdminStateUp {
+	if r := in.Object.Status.Resource; r != nil && !ptr.Deref(r.AdminStateUp, true) {
 		if err := a.enable(ctx, id, true); err != nil {
 			return err
 		}
 	}
 	return a.Actuator.Delete(ctx, in, id)
 }
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{"subports": "sub_ports"}

@@ -2,11 +2,14 @@ package volume
 
 import (
 	"net/url"
+	"strings"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 type object = *openstackv1alpha1.Volume
@@ -44,4 +47,27 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("metadata", &metadata),
 	}
+}
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"projectID":          "os-vol-tenant-attr:tenant_id",
+	"host":               "os-vol-host-attr:host",
+	"sourceVolID":        "source_volid",
+	"consistencyGroupID": "consistencygroup_id",
+}
+
+// observe reports a Volume, which is available whether or not it is attached.
+func observe(v object, r *kit.Resource) reconcile.Outcome {
+	status := &openstackv1alpha1.VolumeResourceStatus{}
+	kit.Report(r, status, names)
+	if bootable := r.String("bootable"); bootable != "" { // Cinder returns the word "true" or "false".
+		status.Bootable = new(bootable == "true")
+	}
+	status.ImageID, _ = r.Map("volume_image_metadata")["image_id"].(string)
+	v.Status.Resource = status
+	if state := r.String("status"); strings.HasPrefix(state, "error") {
+		return reconcile.Refuse(condition.ReasonUnrecoverableError, "OpenStack says that the status is %s", state)
+	}
+	return kit.Status(r, "available", "in-use")
 }

@@ -27,7 +27,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const specsField = "extra_specs"
 
 var table = kit.Table[object]{
-	Service: (*openstack.Scope).Volume, References: References, Amend: amend,
+	Service: (*openstack.Scope).Volume, References: References,
 	Place: (*openstack.Scope).Region,
 	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
 	Always:     url.Values{"is_public": {"None"}}, // Otherwise Cinder lists public types only.
