@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -100,9 +101,17 @@ func Probe(ctx context.Context, c client.Client, obj client.Object, webhook, kin
 	}
 }
 
-// Denied refuses a request with a code and a reason of its own, which clients tell
-// apart.
-func Denied(code int32, reason metav1.StatusReason, message string) admission.Response {
+// Forbidden refuses a request whose author lacks a right (403).
+func Forbidden(message string) admission.Response {
+	return denied(http.StatusForbidden, metav1.StatusReasonForbidden, message)
+}
+
+// Unprocessable refuses an object that can never work (422).
+func Unprocessable(message string) admission.Response {
+	return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
+}
+
+func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: false,
 		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},

@@ -1,7 +1,6 @@
 package iot
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 
@@ -61,11 +60,8 @@ func (id identity) render() []apply.Object {
 }
 
 func (id identity) object(gvk schema.GroupVersionKind, content fields) apply.Object {
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(gvk)
-	u.SetNamespace(id.connector.Namespace)
-	u.SetName(id.connector.Name)
-	metadata(u, fields{connectorLabel: id.connector.Name})
+	name := id.connector.Name
+	u := composedObject(gvk, id.connector.Namespace, name, fields{connectorLabel: name}, content)
 	return apply.Object{Unstructured: u, Wave: identityWave}
 }
 

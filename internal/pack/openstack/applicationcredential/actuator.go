@@ -83,11 +83,7 @@ func fields(in external.Input[object]) []kit.Field {
 
 func roles(in external.Input[object]) []map[string]string {
 	ids := kit.IDs(in, References, "spec.resource.roleRefs")
-	all := make([]map[string]string, 0, len(ids))
-	for _, id := range ids {
-		all = append(all, map[string]string{"id": id})
-	}
-	return all
+	return kit.Each(ids, func(id string) map[string]string { return map[string]string{"id": id} })
 }
 
 // rules returns spec.resource.accessRules for Keystone, with the type of the Service in place

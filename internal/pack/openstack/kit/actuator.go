@@ -287,11 +287,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Res
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	all := make([]*Resource, 0, len(items))
-	for _, item := range items {
-		all = append(all, a.listed(item))
-	}
-	return all, nil
+	return Each(items, a.listed), nil
 }
 
 // listed returns the [Resource] of a list item.

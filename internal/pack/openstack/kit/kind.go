@@ -72,13 +72,18 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
 }
 
+// Each returns the results of a function for each value of a list.
+func Each[V, R any](values []V, of func(V) R) []R {
+	results := make([]R, 0, len(values))
+	for _, v := range values {
+		results = append(results, of(v))
+	}
+	return results
+}
+
 // Texts converts values to strings.
 func Texts[S ~string](values []S) []string {
-	texts := make([]string, 0, len(values))
-	for _, v := range values {
-		texts = append(texts, string(v))
-	}
-	return texts
+	return Each(values, func(v S) string { return string(v) })
 }
 
 // Wrap returns a kind whose actuator is wrapped, for requests that a [Table] can't describe.

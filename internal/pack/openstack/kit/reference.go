@@ -144,12 +144,7 @@ func withoutSelf(extract relation.Extractor) relation.Extractor {
 
 // ids returns the ids of the resources that a reference stands for, in the order of the names.
 func (b boundReference) ids(obj external.Object, refs external.Refs) []string {
-	names := b.names(obj)
-	ids := make([]string, 0, len(names))
-	for _, name := range names {
-		ids = append(ids, refs.ID(GK(b.Target), name))
-	}
-	return ids
+	return Each(b.names(obj), func(name string) string { return refs.ID(GK(b.Target), name) })
 }
 
 // IDs returns the IDs of the resources that one field of an object refers to, such as

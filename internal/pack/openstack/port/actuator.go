@@ -40,7 +40,7 @@ func fields(in external.Input[object]) []kit.Field {
 		// If they are left out, Neutron chooses an address and the default security group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
 		kit.Set("security_groups", kit.IDs(in, References, "spec.resource.securityGroupRefs")).Given(),
-		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)).Addresses(),
+		kit.Set("allowed_address_pairs", kit.Each(r.AllowedAddressPairs, pair)).Addresses(),
 		kit.Keep("port_security_enabled", security(r.PortSecurity)),
 		kit.Keep("binding:vnic_type", r.VnicType),
 		kit.Fixed("mac_address", r.MacAddress).Opaque(),
@@ -70,27 +70,21 @@ func hostOf(in external.Input[object]) string {
 }
 
 func addresses(in external.Input[object]) []map[string]string {
-	all := make([]map[string]string, 0, len(in.Object.Spec.Resource.Addresses))
-	for _, a := range in.Object.Spec.Resource.Addresses {
+	return kit.Each(in.Object.Spec.Resource.Addresses, func(a openstackv1alpha1.Address) map[string]string {
 		one := map[string]string{"subnet_id": *kit.ID(in, "Subnet", &a.SubnetRef)}
 		if a.IP != nil {
 			one["ip_address"] = string(*a.IP)
 		}
-		all = append(all, one)
-	}
-	return all
+		return one
+	})
 }
 
-func pairs(all []openstackv1alpha1.AllowedAddressPair) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, p := range all {
-		one := map[string]string{"ip_address": string(p.IP)}
-		if p.MAC != nil {
-			one["mac_address"] = string(*p.MAC)
-		}
-		texts = append(texts, one)
+func pair(p openstackv1alpha1.AllowedAddressPair) map[string]string {
+	one := map[string]string{"ip_address": string(p.IP)}
+	if p.MAC != nil {
+		one["mac_address"] = string(*p.MAC)
 	}
-	return texts
+	return one
 }
 
 // security returns nil if the network decides.
@@ -117,9 +111,7 @@ func uses(p object) []external.Resource {
 	if p.Status.Resource == nil {
 		return nil
 	}
-	var used []external.Resource
-	for _, a := range p.Status.Resource.FixedIPs {
-		used = append(used, external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID})
-	}
-	return used
+	return kit.Each(p.Status.Resource.FixedIPs, func(a openstackv1alpha1.FixedIPStatus) external.Resource {
+		return external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID}
+	})
 }

@@ -102,11 +102,7 @@ func networks(in external.Input[object]) any {
 	if len(wanted) == 0 {
 		return "none"
 	}
-	all := make([]map[string]string, 0, len(wanted))
-	for _, id := range wanted {
-		all = append(all, map[string]string{"port": id})
-	}
-	return all
+	return kit.Each(wanted, func(id string) map[string]string { return map[string]string{"port": id} })
 }
 
 func pairs(all []openstackv1alpha1.ServerMetadata) map[string]string {

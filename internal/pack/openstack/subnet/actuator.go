@@ -43,7 +43,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Default("enable_dhcp", r.EnableDHCP, true),
 		kit.List("dns_nameservers", r.DNSNameservers).Addresses(),
-		kit.Set("host_routes", routes(r.HostRoutes)).Addresses(),
+		kit.Set("host_routes", kit.Each(r.HostRoutes, route)).Addresses(),
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
 		gateway(r.Gateway),
 	}
@@ -69,12 +69,8 @@ func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 	}
 }
 
-func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, r := range all {
-		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
-	}
-	return texts
+func route(r openstackv1alpha1.HostRoute) map[string]string {
+	return map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)}
 }
 
 // names are the fields with another name in OpenStack.
