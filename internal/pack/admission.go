@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -62,12 +63,26 @@ func (in Installation) MutatingWebhook(
 	}
 }
 
-// Writes returns the rule of a webhook for creations and updates of some resources.
-func Writes(group string, resources ...string) admissionregistrationv1.RuleWithOperations {
+// ValidatingWebhooks returns the configuration of webhooks that judge requests.
+func ValidatingWebhooks(name string, hooks ...admissionregistrationv1.ValidatingWebhook) client.Object {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: hooks,
+	}
+}
+
+// MutatingWebhooks returns the configuration of webhooks that change objects.
+func MutatingWebhooks(name string, hooks ...admissionregistrationv1.MutatingWebhook) client.Object {
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, Webhooks: hooks,
+	}
+}
+
+// Writes returns the rule of a webhook or a policy for creations and updates of some resources.
+func Writes(groups []string, resources ...string) admissionregistrationv1.RuleWithOperations {
 	return admissionregistrationv1.RuleWithOperations{
 		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
 		Rule: admissionregistrationv1.Rule{
-			APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources,
+			APIGroups: groups, APIVersions: []string{"*"}, Resources: resources,
 		},
 	}
 }
@@ -86,9 +101,17 @@ func Probe(ctx context.Context, c client.Client, obj client.Object, webhook, kin
 	}
 }
 
-// Denied refuses a request with a code and a reason of its own, which clients tell
-// apart.
-func Denied(code int32, reason metav1.StatusReason, message string) admission.Response {
+// Forbidden refuses a request whose author lacks a right (403).
+func Forbidden(message string) admission.Response {
+	return denied(http.StatusForbidden, metav1.StatusReasonForbidden, message)
+}
+
+// Unprocessable refuses an object that can never work (422).
+func Unprocessable(message string) admission.Response {
+	return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
+}
+
+func denied(code int32, reason metav1.StatusReason, message string) admission.Response {
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
 		Allowed: false,
 		Result:  &metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message},

@@ -1,8 +1,9 @@
 package pack
 
 import (
+	"fmt"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -11,28 +12,32 @@ import (
 // finalizers on Secrets, and RBAC can't limit a patch to metadata. The API server merges
 // stringData into data before a policy sees the Secret.
 func KeepSecrets(name string, accounts Operators) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
 	return ValidatingPolicy(name, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: &fail,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{
-						admissionregistrationv1.Create, admissionregistrationv1.Update,
-					},
-					Rule: admissionregistrationv1.Rule{
-						APIGroups: []string{""}, APIVersions: []string{"*"}, Resources: []string{"secrets"},
-					},
-				},
-			}},
-		},
-		MatchConditions: []admissionregistrationv1.MatchCondition{{Name: "the-operator", Expression: accounts.asks()}},
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "oldObject != null && object.?data == oldObject.?data && " +
-				"object.?stringData == oldObject.?stringData && " +
+		MatchConstraints: Match(Writes([]string{""}, "secrets")),
+		MatchConditions:  []admissionregistrationv1.MatchCondition{{Name: "the-operator", Expression: accounts.asks()}},
+		Validations: []admissionregistrationv1.Validation{Forbid(
+			"oldObject != null && object.?data == oldObject.?data && "+
+				"object.?stringData == oldObject.?stringData && "+
 				"object.?type == oldObject.?type && object.?immutable == oldObject.?immutable",
-			Message: "Kinship marks Secrets and changes nothing else of them",
-			Reason:  &forbidden,
-		}},
+			"Kinship marks Secrets and changes nothing else of them",
+		)},
 	})
+}
+
+// MayUseSecret returns the validation of a field with the name of a Secret: the author of an object must
+// have the verb get or use on the Secret. The expression checks the right by name only, so that the answer
+// for a missing Secret is the same.
+func MayUseSecret(field string) admissionregistrationv1.Validation {
+	const help = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
+	name := Optional("object", field) + ".orValue('')"
+	may := func(verb string) string {
+		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
+			".check('%s').allowed()", name, verb)
+	}
+	// The message is for a name with line breaks, which a MessageExpression may not contain.
+	validation := Forbid(fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
+		field+" names a Secret; "+help)
+	validation.MessageExpression = fmt.Sprintf(
+		"'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'", field, name, help)
+	return validation
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -19,11 +18,9 @@ func GuardStatuses(name string, groups, resources []string, in Installation) []c
 	for _, r := range resources {
 		statuses = append(statuses, r+"/status")
 	}
-	return guardUpdates(name, groups, statuses, in.NotTheOperator(), admissionregistrationv1.Validation{
-		Expression: mayOverride,
-		Message: "only Kinship may write this status: it says what the operator has seen. Somebody with the verb " +
-			"override on the resource, in the whole cluster, may correct it",
-	})
+	return guardUpdates(name, groups, statuses, in.NotTheOperator(), Forbid(mayOverride,
+		"only Kinship may write this status: it says what the operator has seen. Somebody with the verb "+
+			"override on the resource, in the whole cluster, may correct it"))
 }
 
 // mayOverride is the condition in CEL that the user has the verb override in the whole cluster.
@@ -42,13 +39,12 @@ func GuardIntents(name string, groups []string, annotation string, in Installati
 	conditions := append(in.NotTheOperator(), admissionregistrationv1.MatchCondition{
 		Name: "writes-an-intent", Expression: value("object") + " != " + value("oldObject"),
 	})
-	return guardUpdates(name, groups, []string{"*"}, conditions, admissionregistrationv1.Validation{
-		// A backslash may begin a uid in other letters, as JSON allows.
-		Expression: fmt.Sprintf("(!%[1]s.contains(object.metadata.uid) && !%[1]s.contains('\\\\')) || %[2]s",
-			value("object"), mayOverride),
-		Message: "only Kinship may write the annotation " + annotation + ": it says what the operator is about to create. " +
-			"Somebody with the verb override on the resource, in the whole cluster, may correct it",
-	})
+	// A backslash may begin a uid in other letters, as JSON allows.
+	own := fmt.Sprintf("(!%[1]s.contains(object.metadata.uid) && !%[1]s.contains('\\\\')) || %[2]s",
+		value("object"), mayOverride)
+	return guardUpdates(name, groups, []string{"*"}, conditions, Forbid(own,
+		"only Kinship may write the annotation "+annotation+": it says what the operator is about to create. "+
+			"Somebody with the verb override on the resource, in the whole cluster, may correct it"))
 }
 
 // guardUpdates returns a policy and its binding for updates of resources of groups.
@@ -56,36 +52,11 @@ func guardUpdates(
 	name string, groups, resources []string, conditions []admissionregistrationv1.MatchCondition,
 	validation admissionregistrationv1.Validation,
 ) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	validation.Reason = &forbidden
+	updates := Writes(groups, resources...)
+	updates.Operations = []admissionregistrationv1.OperationType{admissionregistrationv1.Update}
 	return ValidatingPolicy(name, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: &fail,
-		MatchConstraints: &admissionregistrationv1.MatchResources{
-			ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
-					Rule: admissionregistrationv1.Rule{
-						APIGroups: groups, APIVersions: []string{"*"}, Resources: resources,
-					},
-				},
-			}},
-		},
-		MatchConditions: conditions,
-		Validations:     []admissionregistrationv1.Validation{validation},
+		MatchConstraints: Match(updates),
+		MatchConditions:  conditions,
+		Validations:      []admissionregistrationv1.Validation{validation},
 	})
-}
-
-// ValidatingPolicy returns a policy and the binding by which the policy refuses requests. Both
-// have the same name.
-func ValidatingPolicy(name string, spec admissionregistrationv1.ValidatingAdmissionPolicySpec) []client.Object {
-	return []client.Object{
-		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec},
-		&admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-				PolicyName:        name,
-				ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-			},
-		},
-	}
 }

@@ -104,12 +104,59 @@ func (r Reading) List(
 	return list.Items, nil
 }
 
-// OwnedBy returns the owner references of objects of some resources to owners with some uids. Before a
+// Finalizers returns the finalizers of a pack (ours) on the objects of a resource.
+func (r Reading) Finalizers(
+	ctx context.Context, resource schema.GroupVersionResource, note string, ours func(finalizer string) bool,
+) ([]Trace, error) {
+	list, err := r.List(ctx, resource, metav1.ListOptions{})
+	var found []Trace
+	for i := range list {
+		t := Trace{Resource: resource, Object: &list[i], Note: note}
+		for _, f := range list[i].Finalizers {
+			if ours(f) {
+				t.Finalizers = append(t.Finalizers, f)
+			}
+		}
+		if len(t.Finalizers) > 0 {
+			found = append(found, t)
+		}
+	}
+	return found, err
+}
+
+// Composed returns the traces of objects of some resources (composers) that own objects of other resources:
+// the owner references of the owned objects, then the finalizers of the composers.
+func (r Reading) Composed(
+	ctx context.Context, composers, owned []schema.GroupVersionResource, finalizer string,
+) (Traces, error) {
+	var all Traces
+	var finalizers []Trace
+	kept := map[types.UID]bool{}
+	for _, resource := range composers {
+		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		if err != nil {
+			return all, err
+		}
+		for i := range list {
+			obj := &list[i]
+			kept[obj.UID] = obj.DeletionTimestamp == nil || slices.Contains(obj.Finalizers, metav1.FinalizerOrphanDependents)
+			if slices.Contains(obj.Finalizers, finalizer) {
+				finalizers = append(finalizers, Trace{Resource: resource, Object: obj, Finalizers: []string{finalizer}})
+			}
+		}
+	}
+	var err error
+	all.Found, err = r.ownedBy(ctx, kept, owned)
+	all.Found = append(all.Found, finalizers...)
+	return all, err
+}
+
+// ownedBy returns the owner references of objects of some resources to owners with some uids. Before a
 // definition is removed with all its objects, such owner references are taken off: the garbage collector
 // would delete the owned objects, although only the operator was to be removed. In owners, the value of an
 // owner that is being deleted is false: its owner references stay.
-func OwnedBy(
-	ctx context.Context, r Reading, owners map[types.UID]bool, resources ...schema.GroupVersionResource,
+func (r Reading) ownedBy(
+	ctx context.Context, owners map[types.UID]bool, resources []schema.GroupVersionResource,
 ) ([]Trace, error) {
 	if len(owners) == 0 {
 		return nil, nil

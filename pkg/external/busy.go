@@ -2,7 +2,6 @@ package external
 
 import (
 	"cmp"
-	"errors"
 	"time"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -54,10 +53,6 @@ func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
 	if now.Sub(busy.since) >= busyPeriod {
 		return r.failed(p, err)
 	}
-	var after time.Duration
-	if known, ok := errors.AsType[*Error](err); ok {
-		after = known.After
-	}
-	busy.next = now.Add(cmp.Or(after, busyPause))
+	busy.next = now.Add(cmp.Or(errorOf(err).After, busyPause))
 	return r.awaitFree(p)
 }

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -117,10 +116,7 @@ func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
 		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		return false
 	}
-	spec := owner.(Object).GetExternalSpec()
-	return spec.ManagementPolicy != sharedv1alpha1.PolicyUnmanaged &&
-		(spec.ManagedOptions == nil || spec.ManagedOptions.OnDelete != sharedv1alpha1.OnDeleteDetach) &&
-		len(e.outsiders(id)) == 0
+	return isManaged(owner.(Object)) && !isDetached(owner.(Object)) && len(e.outsiders(id)) == 0
 }
 
 // lookFirst calls Actuator.Get before Actuator.Delete if the resource may be deleted already

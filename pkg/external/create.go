@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -111,7 +110,7 @@ func (r *reconciler[K, R]) recordAttempt(ctx context.Context, p *pass[K, R]) rec
 func (r *reconciler[K, R]) notCreated(ctx context.Context, p *pass[K, R], err error) reconcile.Outcome {
 	p.record.refused = wasAnswered(err)
 	if !p.record.refused {
-		if known, ok := errors.AsType[*Error](err); ok && known.Late {
+		if errorOf(err).Late {
 			p.record.until = r.engine.Clock.Now().Add(carriedOut)
 		}
 		return r.failed(p, err)

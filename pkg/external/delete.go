@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -68,9 +67,8 @@ func (f remainder) decideKnown() removal {
 // remainder returns the known facts about the object's resource. deleteResource and removeResource add
 // remainder.shared and remainder.missing.
 func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
-	options := p.Object.GetExternalSpec().ManagedOptions
 	return remainder{
-		managed: p.managed(), detached: options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach,
+		managed: p.managed(), detached: isDetached(p.Object),
 		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.record.refused, missing: r.wentWithOwner(p),
 		accepted: p.record.deleting, postpone: r.untilFree(p) > 0,
 	}

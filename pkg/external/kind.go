@@ -349,6 +349,17 @@ func observedTarget(t engine.Target) (sharedv1alpha1.ObservedDependency, bool) {
 	return d, t.Value() != "" && !t.Relation().Once
 }
 
+// isManaged reports whether the operator may change and delete the resource of an object.
+func isManaged(obj Object) bool {
+	return obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+}
+
+// isDetached reports whether the resource is kept when the object is deleted.
+func isDetached(obj Object) bool {
+	options := obj.GetExternalSpec().ManagedOptions
+	return options != nil && options.OnDelete == sharedv1alpha1.OnDeleteDetach
+}
+
 // Named returns edges from an object to the objects of kind target with these names in the same namespace.
 // Empty names are skipped.
 func Named[S ~string](obj client.Object, source, target schema.GroupKind, field string, names ...S) []relation.Edge {

@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -175,7 +174,7 @@ func (o *observer[R]) fetch(ctx context.Context, v *view[R], changes int, lister
 	found, err := lister.List(ctx)
 	if err != nil {
 		end()
-		if known, ok := errors.AsType[*Error](err); ok && known.TooMuch {
+		if errorOf(err).TooMuch {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			v.long = asked.Add(unlisted)

@@ -176,7 +176,7 @@ func (e *Engine) resource(gk schema.GroupKind, id, cloud string) Resource {
 func (e *Engine) occupy(k *kind, r *record, obj client.Object) {
 	var used []Resource
 	o, ok := obj.(Object)
-	ok = ok && o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	ok = ok && isManaged(o)
 	if ok {
 		cloud := k.cloudOf(o)
 		used = e.usedBy(cloud, r.id, o.GetExternalStatus().ObservedDependencies)

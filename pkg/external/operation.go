@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -17,9 +16,8 @@ const maxOperation = 4096
 // operation.
 func (r *reconciler[K, R]) recordOperation(ctx context.Context, p *pass[K, R], begun error) reconcile.Outcome {
 	p.verdict.answered = true
-	known, _ := errors.AsType[*Error](begun)
 	i := *r.intent(p)
-	if i.Operation = known.Operation; len(i.Operation) > maxOperation {
+	if i.Operation = errorOf(begun).Operation; len(i.Operation) > maxOperation {
 		p.record.until = r.engine.Clock.Now().Add(carriedOut)
 		return reconcile.Fail(condition.ReasonTransientError, fmt.Errorf(
 			"%s began an operation whose name has %d bytes, more than %d", r.engine.Cloud, len(i.Operation), maxOperation))
@@ -52,8 +50,8 @@ func (r *reconciler[K, R]) resume(ctx context.Context, p *pass[K, R], i *intent)
 
 // operationOf returns the argument of the next [Resumer.Resume].
 func operationOf(err error, before string) string {
-	known, ok := errors.AsType[*Error](err)
-	if !ok || known.Class != Pending || known.Operation == "" || len(known.Operation) > maxOperation {
+	known := errorOf(err)
+	if known.Class != Pending || known.Operation == "" || len(known.Operation) > maxOperation {
 		return before
 	}
 	return known.Operation
@@ -62,12 +60,12 @@ func operationOf(err error, before string) string {
 // updateBegan waits for the end of an Update. The operation of an Update is in memory.updating only: after
 // a restart the fields still differ, and correctResource calls Actuator.Update again.
 func (r *reconciler[K, R]) updateBegan(p *pass[K, R], begun error) reconcile.Outcome {
-	known, _ := errors.AsType[*Error](begun)
-	if known.Operation == "" || len(known.Operation) > maxOperation {
+	operation := errorOf(begun).Operation
+	if operation == "" || len(operation) > maxOperation {
 		p.underway = true
 		return r.poll(p, "%s", begun)
 	}
-	p.record.updating, p.record.polls = known.Operation, polls{}
+	p.record.updating, p.record.polls = operation, polls{}
 	return r.awaitOperation(p, begun, condition.ReasonUpdating, "updated")
 }
 
@@ -120,8 +118,8 @@ func hasEnded(err error) bool {
 // reconciler.pollFor.
 func (r *reconciler[K, R]) awaitOperation(p *pass[K, R], pending error, reason, verb string) reconcile.Outcome {
 	p.record.notBefore, p.underway = time.Time{}, true
-	if known, ok := errors.AsType[*Error](pending); ok && known.After > 0 {
-		p.record.notBefore = r.engine.Clock.Now().Add(min(known.After, longestAsked))
+	if after := errorOf(pending).After; after > 0 {
+		p.record.notBefore = r.engine.Clock.Now().Add(min(after, longestAsked))
 		return r.awaitAsked(p, reason, verb)
 	}
 	return r.pollFor(p, reason, "Waiting for %s to be %s", r.engine.Noun, verb)

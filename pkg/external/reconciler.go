@@ -131,9 +131,7 @@ func untilEnd[K Object, R any](steps []step[K, R]) []step[K, R] {
 
 func (p *pass[K, R]) status() *sharedv1alpha1.ExternalStatus { return p.Object.GetExternalStatus() }
 
-func (p *pass[K, R]) managed() bool {
-	return p.Object.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
-}
+func (p *pass[K, R]) managed() bool { return isManaged(p.Object) }
 
 // used returns the values of the references (observedTargets). An Unmanaged object has none, because an
 // imported resource does not use the targets by which spec.import found the resource.
@@ -185,11 +183,11 @@ func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reco
 func (r *reconciler[K, R]) learn(one *record, obj client.Object, cloud string) {
 	r.restoreChange(one, obj)
 	o := obj.(K)
-	id, managed := idOf(o), o.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	id := idOf(o)
 	switch {
 	case o.GetDeletionTimestamp() != nil && !slices.Contains(o.GetFinalizers(), r.finalizer):
 		r.engine.records.dropLearnt(one)
-	case id != "" && managed:
+	case id != "" && isManaged(o):
 		r.engine.records.learnClaim(one, r.claimed(cloud, o, id))
 	}
 }

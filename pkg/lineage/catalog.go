@@ -1,7 +1,6 @@
 package lineage
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,9 +32,6 @@ func readCatalog(ctx context.Context, d discovery.DiscoveryInterfaceWithContext)
 	for gv, cause := range silent {
 		skipped = append(skipped, Skipped{Group: gv.Group, Resource: "*", Reason: cause.Error()})
 	}
-	slices.SortFunc(skipped, func(a, b Skipped) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Reason, b.Reason))
-	})
 	return c, skipped, nil
 }
 

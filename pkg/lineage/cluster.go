@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -64,7 +66,8 @@ type Cluster struct {
 	nodes   map[object.ID]*Node
 	owned   map[types.UID][]*Node
 	skipped []Skipped
-	trials  map[*Node]Trial
+
+	trials locked.Map[*Node, Trial]
 }
 
 // New reads the kinds that the cluster serves and returns a [Cluster].
@@ -84,7 +87,6 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 		listed:   map[listKey]int{},
 		nodes:    map[object.ID]*Node{},
 		owned:    map[types.UID][]*Node{},
-		trials:   map[*Node]Trial{},
 	}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
@@ -118,16 +120,15 @@ const maxParallel = 8
 
 // inParallel calls do for each item, maxParallel calls at a time.
 func inParallel[T any](items []T, do func(T)) {
-	slots := make(chan struct{}, maxParallel)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(maxParallel)
 	for _, item := range items {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
+		group.Go(func() error {
 			do(item)
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // No call returns an error.
 }
 
 // contextError returns an error if the caller's context has ended, because then the

@@ -72,7 +72,7 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 		findings, protections, x.lockFindings(ctx, n, protections), x.holderFindings(ctx, n), x.referrerFindings(n),
 	)}
 	if e.Next = nextStep(e.Findings); e.Next == "" {
-		e.Next = nothingToDo(n, c.trials[n])
+		e.Next = nothingToDo(n, c.trials.Get(n))
 	}
 	e.Skipped = c.Skipped()
 	return e, contextError(ctx, n.ID)

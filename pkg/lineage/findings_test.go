@@ -351,7 +351,7 @@ func TestProtectionFindings(t *testing.T) {
 			x := decider()
 			x.know([]*Node{used, user, gone, tc.usage}, by(tc.usage, tc.source))
 			x.nodes[gone.ID] = gone
-			x.trials[used] = tc.trial
+			x.trials.Store(used, tc.trial)
 			findings := x.protectionFindings(t.Context(), used)
 			compare(t, tc.reason, tc.want, lines(findings, ""))
 			compare(t, "next", tc.next, plainly(findings[0].Next))
@@ -390,7 +390,8 @@ func TestLockFindings(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			x := decider(withLock)
-			x.skipped, x.trials[kept] = tc.skipped, tc.trial
+			x.skipped = tc.skipped
+			x.trials.Store(kept, tc.trial)
 			compare(t, tc.reason, tc.want, lines(x.lockFindings(t.Context(), kept, tc.protections), ""))
 		})
 	}

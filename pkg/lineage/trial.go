@@ -39,16 +39,11 @@ type Trial struct {
 
 // try returns the [Trial] of an object. One object is tried once.
 func (c *Cluster) try(ctx context.Context, n *Node) Trial {
-	c.mu.Lock()
-	known, ok := c.trials[n]
-	c.mu.Unlock()
-	if ok {
+	if known, ok := c.trials.Load(n); ok {
 		return known
 	}
 	trial := c.tryDeletion(ctx, n)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.trials[n] = trial
+	c.trials.Store(n, trial)
 	return trial
 }
 

@@ -61,7 +61,7 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 		answer.Locked = l.Label
 		c.try(ctx, n)
 	}
-	if trial, tried := c.trials[n]; tried {
+	if trial, tried := c.trials.Load(n); tried {
 		answer.Deletion = &trial
 	}
 	answer.Skipped = c.Skipped()

@@ -2,12 +2,10 @@ package azure
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,20 +115,11 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 		} else if !strings.HasSuffix(k.Resource.Group, catalogue.GroupSuffix) {
 			continue
 		}
-		list, err := r.List(ctx, k.Resource, metav1.ListOptions{})
+		found, err := r.Finalizers(ctx, k.Resource, note, func(f string) bool { return strings.HasPrefix(f, Prefix+"/") })
 		if err != nil {
 			return all, err
 		}
-		for i := range list {
-			ours := slices.DeleteFunc(slices.Clone(list[i].Finalizers), func(f string) bool {
-				return !strings.HasPrefix(f, Prefix+"/")
-			})
-			if len(ours) > 0 {
-				all.Found = append(all.Found, pack.Trace{
-					Resource: k.Resource, Object: &list[i], Finalizers: ours, Note: note,
-				})
-			}
-		}
+		all.Found = append(all.Found, found...)
 	}
 	return all, nil
 }

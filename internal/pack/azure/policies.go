@@ -1,11 +1,9 @@
 package azure
 
 import (
-	"fmt"
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -37,51 +35,18 @@ func groups(options Options) []string {
 	return slices.Compact(all)
 }
 
-// written returns a MatchResources that selects writes of a resource in API groups.
-func written(
-	groups []string, resource string, operations ...admissionregistrationv1.OperationType,
-) *admissionregistrationv1.MatchResources {
-	return &admissionregistrationv1.MatchResources{
-		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: operations,
-				Rule: admissionregistrationv1.Rule{
-					APIGroups: groups, APIVersions: []string{"*"}, Resources: []string{resource},
-				},
-			},
-		}},
-	}
-}
-
 // askForSecrets returns a ValidatingAdmissionPolicy with which the API server checks whether the
 // author of an object may use the Secret in spec.credentialsRef. Without the policy, a user without
 // rights to a Secret could make the operator act with the credentials in the Secret.
 func askForSecrets(groups []string) []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	const (
-		field = ".?spec.?credentialsRef.?secretName"
-		name  = "object" + field + ".orValue('')"
-		help  = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
-	)
-	may := func(verb string) string {
-		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
-			".check('%s').allowed()", name, verb)
-	}
 	return pack.ValidatingPolicy(secretsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy:    &fail,
-		MatchConstraints: written(groups, "*", admissionregistrationv1.Create, admissionregistrationv1.Update),
+		MatchConstraints: pack.Match(pack.Writes(groups, "*")),
 		// A write without a change of the spec, such as a write of finalizers, needs no check. A
 		// write with a change needs a check: the operator would apply the new spec with the
 		// credentials of the Secret.
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
 			Name: "changes-what-the-credentials-do", Expression: "oldObject == null || object.?spec != oldObject.?spec",
 		}},
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
-			MessageExpression: fmt.Sprintf("'spec.credentialsRef.secretName names Secret ' + %s + ' in namespace ' + "+
-				"object.metadata.namespace + '; %s'", name, help),
-			Message: "spec.credentialsRef.secretName names a Secret; " + help,
-			Reason:  &forbidden,
-		}},
+		Validations: []admissionregistrationv1.Validation{pack.MayUseSecret("spec.credentialsRef.secretName")},
 	})
 }

@@ -1,15 +1,14 @@
 package azure
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -41,14 +40,10 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		return fmt.Errorf("make client: %w", err)
 	}
 	p := &provider{kinds: options.kinds(), connector: connector, log: mgr.GetLogger().WithName("azure")}
-	workers := options.Workers
-	if workers == 0 {
-		workers = 16
-	}
 	p.engine = external.New(mgr, external.Options{
 		Group: Prefix, Finalizer: finalizer, Guards: []string{guard}, OwnerLabels: Prefix,
 		Noun: "Azure resource", Cloud: "Azure", Summary: true, Specific: true, Adopt: "spec.import",
-		Workers: workers, Pooled: true, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
+		Workers: cmp.Or(options.Workers, 16), Pooled: true, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
 		Catalog:  watch.NewCatalog(discovery.ToDiscoveryInterfaceWithContext(found), nil),
 		Discover: p.discover, Health: env.Health,
 	})
@@ -56,12 +51,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := p.engine.Start(ctx); err != nil {
 		return err
 	}
-	for _, c := range []prometheus.Collector{requests, p.engine.Metrics(), p.engine.Graph("azure")} {
-		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return nil
+	return pack.RegisterMetrics(requests, p.engine.Metrics(), p.engine.Graph("azure"))
 }
 
 // discover adds a kind that the API server serves to external.Engine, if the catalogue has the

@@ -65,7 +65,7 @@ func (v *validator) Handle(ctx context.Context, req admission.Request) admission
 	case req.SubResource == "status" && operator:
 		return admission.Allowed("")
 	case req.SubResource == "status":
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
+		return pack.Forbidden(statusRefused)
 	case req.Kind.Kind == releaseKind.Kind:
 		return v.release(ctx, req)
 	default:
@@ -84,7 +84,7 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 		return admission.Allowed("")
 	}
 	if err := errors.Join(iot.Validate(c.Name, &c.Spec), versionChange(c, old)); err != nil {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+		return pack.Unprocessable(err.Error())
 	}
 	if operator {
 		return admission.Allowed("")
@@ -161,13 +161,12 @@ func (v *validator) release(ctx context.Context, req admission.Request) admissio
 		return admission.Allowed("")
 	}
 	if s := release.Spec.Selector; s != nil && len(s.MatchLabels)+len(s.MatchExpressions) == 0 {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector is empty and would "+
-			"match every IotConnector of the namespace: give matchLabels, or leave it out for "+
-			iotv1alpha1.TierLabel+"="+iotv1alpha1.TierAlwaysUpdate)
+		return pack.Unprocessable("spec.selector is empty and would " +
+			"match every IotConnector of the namespace: give matchLabels, or leave it out for " +
+			iotv1alpha1.TierLabel + "=" + iotv1alpha1.TierAlwaysUpdate)
 	}
 	if _, err := metav1.LabelSelectorAsSelector(release.Spec.Selector); err != nil {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid,
-			fmt.Sprintf("spec.selector is not valid: %v", err))
+		return pack.Unprocessable(fmt.Sprintf("spec.selector is not valid: %v", err))
 	}
 	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
 		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
@@ -189,7 +188,7 @@ func (v *validator) may(
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !allowed {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Forbidden(fmt.Sprintf(
 			"user %q may not %s %s in namespace %s: %s",
 			req.UserInfo.Username, action.Verb, action.Resource, action.Namespace, refusal))
 	}

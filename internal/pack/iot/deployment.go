@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -88,11 +89,7 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	if d.replicas != nil {
 		spec["replicas"] = int64(*d.replicas)
 	}
-	u := &unstructured.Unstructured{Object: fields{"spec": spec}}
-	u.SetGroupVersionKind(deploymentKind)
-	u.SetNamespace(d.connector.Namespace)
-	u.SetName(d.name)
-	metadata(u, labels)
+	u := composedObject(deploymentKind, d.connector.Namespace, d.name, labels, fields{"spec": spec})
 	return apply.Object{Unstructured: u, Wave: deploymentWave, Note: d.kind}, nil
 }
 
@@ -156,13 +153,20 @@ func pullSecrets(containers []iotv1alpha1.Container) []any {
 	return refs
 }
 
-// metadata sets the labels of a composed object, app.kubernetes.io/managed-by included.
-func metadata(u *unstructured.Unstructured, labels fields) {
+// composedObject returns an object with labels, app.kubernetes.io/managed-by included.
+func composedObject(
+	gvk schema.GroupVersionKind, namespace, name string, labels, content fields,
+) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: content}
+	u.SetGroupVersionKind(gvk)
+	u.SetNamespace(namespace)
+	u.SetName(name)
 	all := map[string]string{managedByLabel: managedBy}
 	for key, value := range labels {
 		all[key] = value.(string)
 	}
 	u.SetLabels(all)
+	return u
 }
 
 func toFields(m map[string]string) fields {

@@ -1,8 +1,8 @@
 package iot
 
 import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -33,10 +33,7 @@ type identity struct {
 
 // azure returns spec.serviceIdentity, or an empty ServiceIdentity.
 func (id identity) azure() iotv1alpha1.ServiceIdentity {
-	if id.connector.Spec.ServiceIdentity == nil {
-		return iotv1alpha1.ServiceIdentity{}
-	}
-	return *id.connector.Spec.ServiceIdentity
+	return ptr.Deref(id.connector.Spec.ServiceIdentity, iotv1alpha1.ServiceIdentity{})
 }
 
 // render returns the wanted objects.
@@ -63,11 +60,8 @@ func (id identity) render() []apply.Object {
 }
 
 func (id identity) object(gvk schema.GroupVersionKind, content fields) apply.Object {
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(gvk)
-	u.SetNamespace(id.connector.Namespace)
-	u.SetName(id.connector.Name)
-	metadata(u, fields{connectorLabel: id.connector.Name})
+	name := id.connector.Name
+	u := composedObject(gvk, id.connector.Namespace, name, fields{connectorLabel: name}, content)
 	return apply.Object{Unstructured: u, Wave: identityWave}
 }
 

@@ -1,6 +1,7 @@
 package iot
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -59,9 +60,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Identity == "" {
-		o.Identity = WorkloadIdentity
-	}
+	o.Identity = cmp.Or(o.Identity, WorkloadIdentity)
 	return o
 }
 

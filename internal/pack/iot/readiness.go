@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -82,12 +83,7 @@ func (r *reconciler) have(p *pass) []apply.Entry {
 }
 
 // replicas returns how many Pods a Deployment asks for.
-func replicas(d *appsv1.Deployment) int32 {
-	if d.Spec.Replicas == nil {
-		return 1
-	}
-	return *d.Spec.Replicas
-}
+func replicas(d *appsv1.Deployment) int32 { return ptr.Deref(d.Spec.Replicas, 1) }
 
 // available reports whether every Pod of a Deployment is available and has the latest template,
 // and describes what is missing. Pods of a former template, which exist until the new Pods are

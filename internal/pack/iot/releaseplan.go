@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/iot"
@@ -297,12 +298,7 @@ func (p *plan) fail(name, reason string) {
 func (p *plan) stopped() bool { return len(p.failures) >= p.limit() }
 
 // limit returns how many failures stop the release.
-func (p *plan) limit() int {
-	if p.release.Spec.Strategy.MaxFailures == nil {
-		return 1
-	}
-	return int(*p.release.Spec.Strategy.MaxFailures)
-}
+func (p *plan) limit() int { return int(ptr.Deref(p.release.Spec.Strategy.MaxFailures, 1)) }
 
 // outcome returns which IotConnectors are not up to date.
 func (p *plan) outcome() reconcile.Outcome {

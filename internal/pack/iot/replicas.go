@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kinship-dev/kinship/pkg/guard"
+
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -50,11 +52,8 @@ func (r *reconciler) handOverReplicas(ctx context.Context, p *pass) reconcile.Ou
 // setReplicas sets spec.replicas of a Deployment. With a version, the write fails if the
 // Deployment has changed.
 func (r *reconciler) setReplicas(ctx context.Context, d *appsv1.Deployment, number int32, version string) error {
-	u := &unstructured.Unstructured{Object: fields{"spec": fields{"replicas": int64(number)}}}
-	u.SetGroupVersionKind(deploymentKind)
-	u.SetNamespace(d.Namespace)
-	u.SetName(d.Name)
-	u.SetUID(d.UID)
+	u := guard.Partial(deploymentKind, d)
+	u.Object["spec"] = fields{"replicas": int64(number)}
 	u.SetResourceVersion(version)
 	return r.applier.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(scaler), client.ForceOwnership)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -31,11 +29,11 @@ func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Re
 	}
 	patches, err := authorise.Record(&req.AdmissionRequest)
 	if err != nil {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+		return pack.Forbidden(err.Error())
 	}
 	short, err := a.replaceShortNames(req)
 	if err != nil {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+		return pack.Unprocessable(err.Error())
 	}
 	return admission.Patched("", append(patches, short...)...)
 }
@@ -86,11 +84,10 @@ func (a *admitter) validate(_ context.Context, req admission.Request) admission.
 	case componentKind.Kind:
 		err = decodeAndCheck(req, checkComponent)
 	case revisionKind.Kind:
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden,
-			"only Kinship writes the ControllerRevisions of Components: change the Component instead")
+		return pack.Forbidden("only Kinship writes the ControllerRevisions of Components: change the Component instead")
 	}
 	if err != nil {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, err.Error())
+		return pack.Unprocessable(err.Error())
 	}
 	return admission.Allowed("")
 }

@@ -3,7 +3,6 @@ package oam
 import (
 	"context"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,26 +33,18 @@ func objects(in pack.Installation) []client.Object {
 }
 
 func recordAuthors(in pack.Installation) client.Object {
-	return &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{
-			in.MutatingWebhook("authors.oam.kinship.dev", authorsPath, pack.Writes(group, authored...)),
-		},
-	}
+	return pack.MutatingWebhooks(configuration,
+		in.MutatingWebhook("authors.oam.kinship.dev", authorsPath, pack.Writes([]string{group}, authored...)))
 }
 
 func validateOwn(in pack.Installation) client.Object {
 	revisions := in.ValidatingWebhook("revisions.oam.kinship.dev", validatePath,
-		pack.Writes(revisionKind.Group, "controllerrevisions"))
+		pack.Writes([]string{revisionKind.Group}, "controllerrevisions"))
 	revisions.ObjectSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 		Key: oamv1alpha2.LabelComponent, Operator: metav1.LabelSelectorOpExists,
 	}}}
-	return &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: configuration},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			in.ValidatingWebhook(validateName, validatePath, pack.Writes(group, applications, components)), revisions,
-		},
-	}
+	own := in.ValidatingWebhook(validateName, validatePath, pack.Writes([]string{group}, applications, components))
+	return pack.ValidatingWebhooks(configuration, own, revisions)
 }
 
 // probe sends a dry-run creation of an ApplicationConfiguration that only the webhook validateName

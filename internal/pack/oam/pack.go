@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
@@ -111,24 +109,10 @@ func rules(options Options) []rbacv1.PolicyRule {
 // applications together with the CRD of ApplicationConfiguration, and the finalizers of
 // ApplicationConfigurations.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
-	var all pack.Traces
-	kept := map[types.UID]bool{}
-	for _, resource := range []string{applications, workloads} {
-		gvr := oamv1alpha2.GroupVersion.WithResource(resource)
-		list, err := r.List(ctx, gvr, metav1.ListOptions{})
-		if err != nil {
-			return all, err
-		}
-		for i := range list {
-			kept[list[i].UID] = list[i].DeletionTimestamp == nil
-			if slices.Contains(list[i].Finalizers, finalizer) {
-				all.Found = append(all.Found, pack.Trace{Resource: gvr, Object: &list[i], Finalizers: []string{finalizer}})
-			}
-		}
+	composers := []schema.GroupVersionResource{
+		oamv1alpha2.GroupVersion.WithResource(applications), oamv1alpha2.GroupVersion.WithResource(workloads),
 	}
-	owned, err := pack.OwnedBy(ctx, r, kept, owned()...)
-	all.Found = append(all.Found, owned...)
-	return all, err
+	return r.Composed(ctx, composers, owned(), finalizer)
 }
 
 // owned returns the resources of Kubernetes that an ApplicationConfiguration or a

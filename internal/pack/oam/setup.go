@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -89,8 +88,8 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := r.engine.Start(ctx); err != nil {
 		return err
 	}
-	if err := ctrlmetrics.Registry.Register(r.engine.Metrics("oam")); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
+	if err := pack.RegisterMetrics(r.engine.Metrics("oam")); err != nil {
+		return err
 	}
 	if env.Enforcement == pack.ByWebhook {
 		a := &admitter{r, env.Operators}

@@ -1,8 +1,6 @@
 package openstack
 
 import (
-	"reflect"
-
 	"github.com/kinship-dev/kinship/internal/pack/openstack/addressscope"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/applicationcredential"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/domain"
@@ -41,34 +39,37 @@ type entry struct {
 	add       func(*external.Engine, *kit.Connector)
 }
 
-// of makes the entry of a kind from the References and New of its package. The scheme names a kind
-// after its Go type, and so does the entry.
+// of makes the entry of a kind from the References and New of its package.
 func of[K external.Object](
 	references kit.References, of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
-	name := reflect.TypeFor[K]().Elem().Name()
-	return entry{name, references.Relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
+	return entry{kit.KindOf[K](), references.Relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
+}
+
+// plain makes the entry of a kind that its Table describes completely.
+func plain[K kit.Credentialed](table *kit.Table[K]) entry {
+	return of(table.References, func(c *kit.Connector) external.Kind[K, *kit.Resource] { return kit.Kind(c, table) })
 }
 
 // kinds lists all kinds.
 var kinds = []entry{
 	of(domain.References, domain.New),
-	of(project.References, project.New),
-	of(network.References, network.New),
+	plain(&project.Table),
+	plain(&network.Table),
 	of(subnet.References, subnet.New),
-	of(router.References, router.New),
+	plain(&router.Table),
 	of(routerinterface.References, routerinterface.New),
-	of(port.References, port.New),
+	plain(&port.Table),
 	of(securitygroup.References, securitygroup.New),
-	of(floatingip.References, floatingip.New),
+	plain(&floatingip.Table),
 	of(trunk.References, trunk.New),
-	of(addressscope.References, addressscope.New),
-	of(group.References, group.New),
-	of(role.References, role.New),
-	of(service.References, service.New),
-	of(endpoint.References, endpoint.New),
-	of(servergroup.References, servergroup.New),
-	of(sharenetwork.References, sharenetwork.New),
+	plain(&addressscope.Table),
+	plain(&group.Table),
+	plain(&role.Table),
+	plain(&service.Table),
+	plain(&endpoint.Table),
+	plain(&servergroup.Table),
+	plain(&sharenetwork.Table),
 	of(user.References, user.New),
 	of(flavor.References, flavor.New),
 	of(keypair.References, keypair.New),
@@ -76,6 +77,6 @@ var kinds = []entry{
 	of(applicationcredential.References, applicationcredential.New),
 	of(image.References, image.New),
 	of(volumetype.References, volumetype.New),
-	of(volume.References, volume.New),
+	plain(&volume.Table),
 	of(server.References, server.New),
 }

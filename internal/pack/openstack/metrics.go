@@ -1,6 +1,7 @@
 package openstack
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,28 +44,17 @@ var codes = []int{0, 200, 201, 202, 204, 300, 400, 401, 403, 404, 409, 413, 429,
 
 // observed returns a function that counts a call.
 func observed(v *prometheus.HistogramVec) func(openstack.Call) {
-	labels := map[string]map[string]bool{}
-	for service, resources := range collections {
-		labels[service] = map[string]bool{"": true}
-		for _, resource := range resources {
-			labels[service][resource] = true
-		}
-	}
-	told := map[int]string{}
-	for _, code := range codes {
-		told[code] = strconv.Itoa(code)
-	}
 	return func(c openstack.Call) {
-		resources, ok := labels[c.Service]
-		if !ok {
+		resources, known := collections[c.Service]
+		if !known {
 			c.Service = otherwise
 		}
-		if !resources[c.Resource] {
+		if !known || (c.Resource != "" && !slices.Contains(resources, c.Resource)) {
 			c.Resource = otherwise
 		}
-		code, ok := told[c.Status]
-		if !ok {
-			code = otherwise
+		code := otherwise
+		if slices.Contains(codes, c.Status) {
+			code = strconv.Itoa(c.Status)
 		}
 		v.WithLabelValues(c.Service, c.Resource, c.Method, code).Observe(c.Duration.Seconds())
 	}

@@ -7,12 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -66,7 +64,7 @@ const (
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "openstack",
-		Definitions: definitions(),
+		Definitions: resources("." + kit.Group),
 		AddToScheme: openstackv1alpha1.AddToScheme,
 		Relations:   Relations,
 		Finalizers:  finalizers(),
@@ -81,12 +79,8 @@ func Pack(options Options) pack.Pack {
 
 // objects returns the ValidatingAdmissionPolicies for the pack's objects.
 func objects(in pack.Installation) []client.Object {
-	resources := make([]string, 0, len(kinds))
-	for _, k := range kinds {
-		resources = append(resources, plural(k.name))
-	}
 	return slices.Concat(askForSecrets(Relations()), askForComposed(),
-		pack.GuardStatuses(statusPolicy, []string{kit.Group}, resources, in),
+		pack.GuardStatuses(statusPolicy, []string{kit.Group}, resources(""), in),
 		pack.GuardIntents(intentPolicy, []string{kit.Group}, external.IntentAnnotation(kit.Group), in))
 }
 
@@ -96,12 +90,13 @@ func plural(kind string) string {
 	return resource.Resource
 }
 
-func definitions() []string {
-	names := make([]string, 0, len(kinds))
+// resources returns the resources of all kinds, each with a suffix such as "/status".
+func resources(suffix string) []string {
+	all := make([]string, 0, len(kinds))
 	for _, k := range kinds {
-		names = append(names, plural(k.name)+"."+kit.Group)
+		all = append(all, plural(k.name)+suffix)
 	}
-	return names
+	return all
 }
 
 // finalizers returns the finalizers of all kinds: on an object of the own kind the reconciler's
@@ -130,14 +125,10 @@ func Relations() []relation.Relation {
 // reads (get) only Secrets that objects name. The operator lists and watches the metadata of
 // all Secrets, because a watch of single Secrets would need a request for each.
 func rules() []rbacv1.PolicyRule {
-	group, all, status := []string{kit.Group}, make([]string, 0, len(kinds)), make([]string, 0, len(kinds))
-	for _, k := range kinds {
-		all = append(all, plural(k.name))
-		status = append(status, plural(k.name)+"/status")
-	}
+	group := []string{kit.Group}
 	return []rbacv1.PolicyRule{
-		{APIGroups: group, Resources: all, Verbs: []string{"list", "watch", "patch"}},
-		{APIGroups: group, Resources: status, Verbs: []string{"patch"}},
+		{APIGroups: group, Resources: resources(""), Verbs: []string{"list", "watch", "patch"}},
+		{APIGroups: group, Resources: resources("/status"), Verbs: []string{"patch"}},
 		// A Subnet with routerRef creates a RouterInterface.
 		{APIGroups: group, Resources: []string{"routerinterfaces"}, Verbs: []string{"get", "create", "delete"}},
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},
@@ -182,10 +173,5 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err := engine.Start(ctx); err != nil {
 		return err
 	}
-	for _, c := range []prometheus.Collector{requests, engine.Metrics(), engine.Graph("openstack")} {
-		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
-	}
-	return nil
+	return pack.RegisterMetrics(requests, engine.Metrics(), engine.Graph("openstack"))
 }

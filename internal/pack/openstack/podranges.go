@@ -6,11 +6,12 @@ import (
 	"net/netip"
 	"sync"
 
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	apiwatch "k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,9 +41,7 @@ func watchPodRanges(
 	} else if len(p.ranges()) == 0 {
 		p.unknown("no Node has spec.podCIDRs")
 	}
-	c, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
-		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(),
-	})
+	c, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make client for Nodes: %w", err)
 	}
@@ -78,16 +77,8 @@ func (p *podRanges) read(ctx context.Context, c client.Client) error {
 
 // informer returns an informer of Nodes that caches only names and ranges. The informer is not
 // part of the pack's cache: without the right to read Nodes, the pack works.
-func (p *podRanges) informer(c client.WithWatch) (toolscache.SharedIndexInformer, error) {
-	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			var nodes corev1.NodeList
-			return &nodes, c.List(ctx, &nodes, &client.ListOptions{Raw: &options})
-		},
-		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (apiwatch.Interface, error) {
-			return c.Watch(ctx, &corev1.NodeList{}, &client.ListOptions{Raw: &options})
-		},
-	}, &corev1.Node{}, 0, toolscache.Indexers{})
+func (p *podRanges) informer(c kubernetes.Interface) (toolscache.SharedIndexInformer, error) {
+	informer := coreinformers.NewNodeInformer(c, 0, toolscache.Indexers{})
 	if err := informer.SetTransform(onlyRanges); err != nil {
 		return nil, err
 	}

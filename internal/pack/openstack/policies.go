@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -48,16 +47,15 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	slices.Sort(fields)
 	resources, fields = slices.Compact(resources), slices.Compact(fields)
 
-	fail := admissionregistrationv1.Fail
 	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: &fail, MatchConstraints: written(resources),
+		MatchConstraints: pack.Match(pack.Writes([]string{kit.Group}, resources...)),
 		// A write that changes no reference, such as a write of finalizers, needs no check.
 		MatchConditions: []admissionregistrationv1.MatchCondition{{
 			Name: "changes-a-reference-to-a-secret", Expression: changed(fields),
 		}},
 	}
 	for _, field := range fields {
-		spec.Validations = append(spec.Validations, mayUse(field))
+		spec.Validations = append(spec.Validations, pack.MayUseSecret(field))
 	}
 	return pack.ValidatingPolicy(secretsPolicy, spec)
 }
@@ -71,40 +69,20 @@ var composed = []struct{ kind, field, creates string }{
 // askForComposed returns a ValidatingAdmissionPolicy with which the API server checks whether
 // the author of an object may create the objects that the operator creates for it.
 func askForComposed() []client.Object {
-	fail, forbidden := admissionregistrationv1.Fail, metav1.StatusReasonForbidden
-	spec := admissionregistrationv1.ValidatingAdmissionPolicySpec{FailurePolicy: &fail}
+	var spec admissionregistrationv1.ValidatingAdmissionPolicySpec
 	resources := make([]string, 0, len(composed))
 	for _, c := range composed {
-		resource := plural(c.creates)
+		resource, field := plural(c.creates), pack.Optional("object", c.field)
 		resources = append(resources, plural(c.kind))
-		spec.Validations = append(spec.Validations, admissionregistrationv1.Validation{
-			Expression: fmt.Sprintf("request.kind.kind != '%s' || !%s.hasValue() || (oldObject != null && %s == %s) || "+
+		spec.Validations = append(spec.Validations, pack.Forbid(
+			fmt.Sprintf("request.kind.kind != '%s' || !%s.hasValue() || (oldObject != null && %s == %s) || "+
 				"authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('create').allowed()",
-				c.kind, optional("object", c.field), optional("object", c.field), optional("oldObject", c.field),
-				kit.Group, resource),
-			Message: fmt.Sprintf("the author who sets %s of a %s must be allowed to create %s in its namespace",
-				c.field, c.kind, resource),
-			Reason: &forbidden,
-		})
+				c.kind, field, field, pack.Optional("oldObject", c.field), kit.Group, resource),
+			fmt.Sprintf("the author who sets %s of a %s must be allowed to create %s in its namespace",
+				c.field, c.kind, resource)))
 	}
-	spec.MatchConstraints = written(resources)
+	spec.MatchConstraints = pack.Match(pack.Writes([]string{kit.Group}, resources...))
 	return pack.ValidatingPolicy(composedPolicy, spec)
-}
-
-// written selects the requests that write the specs of resources.
-func written(resources []string) *admissionregistrationv1.MatchResources {
-	return &admissionregistrationv1.MatchResources{
-		ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
-			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-				Operations: []admissionregistrationv1.OperationType{
-					admissionregistrationv1.Create, admissionregistrationv1.Update,
-				},
-				Rule: admissionregistrationv1.Rule{
-					APIGroups: []string{kit.Group}, APIVersions: []string{"*"}, Resources: resources,
-				},
-			},
-		}},
-	}
 }
 
 // changed returns the CEL expression for "one of the references has changed". Every field of a
@@ -117,30 +95,7 @@ func changed(fields []string) string {
 		if !strings.HasSuffix(field, "Ref") { // Such as cloudCredentialsRef.secretName.
 			reference = field[:strings.LastIndex(field, ".")]
 		}
-		some = append(some, optional("object", reference)+" != "+optional("oldObject", reference))
+		some = append(some, pack.Optional("object", reference)+" != "+pack.Optional("oldObject", reference))
 	}
 	return strings.Join(some, " || ")
-}
-
-// mayUse returns the validation of one field with the name of a Secret. The expression checks
-// the right by name only, so that the answer for a missing Secret is the same.
-func mayUse(field string) admissionregistrationv1.Validation {
-	forbidden, name := metav1.StatusReasonForbidden, optional("object", field)+".orValue('')"
-	may := func(verb string) string {
-		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
-			".check('%s').allowed()", name, verb)
-	}
-	const help = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
-	return admissionregistrationv1.Validation{
-		Expression: fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
-		MessageExpression: fmt.Sprintf("'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'",
-			field, name, help),
-		Message: field + " names a Secret; " + help, // For a name with line breaks, which MessageExpression may not contain.
-		Reason:  &forbidden,
-	}
-}
-
-// optional returns the CEL expression for an optional field.
-func optional(object, field string) string {
-	return object + ".?" + strings.ReplaceAll(field, ".", ".?")
 }

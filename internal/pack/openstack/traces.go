@@ -2,11 +2,9 @@ package openstack
 
 import (
 	"context"
-	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	corev1 "k8s.io/api/core/v1"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -17,29 +15,18 @@ import (
 // themselves stay in OpenStack.
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
-	resources := make([]schema.GroupVersionResource, 1, 1+len(kinds))
-	resources[0] = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
-	for _, k := range kinds {
-		resources = append(resources, openstackv1alpha1.GroupVersion.WithResource(plural(k.name)))
+	ours := func(f string) bool { return strings.HasPrefix(f, kit.Group+"/") }
+	var err error
+	if all.Found, err = r.Finalizers(ctx, corev1.SchemeGroupVersion.WithResource("secrets"), "", ours); err != nil {
+		return all, err
 	}
-	other := func(f string) bool { return !strings.HasPrefix(f, kit.Group+"/") }
-	for _, resource := range resources {
-		list, err := r.List(ctx, resource, metav1.ListOptions{})
+	for _, resource := range resources("") {
+		found, err := r.Finalizers(ctx, openstackv1alpha1.GroupVersion.WithResource(resource),
+			"what they stand for stays in OpenStack", ours)
 		if err != nil {
 			return all, err
 		}
-		note := "what they stand for stays in OpenStack"
-		if resource.Group == "" {
-			note = ""
-		}
-		for i := range list {
-			ours := slices.DeleteFunc(slices.Clone(list[i].Finalizers), other)
-			if len(ours) > 0 {
-				all.Found = append(all.Found, pack.Trace{
-					Resource: resource, Object: &list[i], Finalizers: ours, Note: note,
-				})
-			}
-		}
+		all.Found = append(all.Found, found...)
 	}
 	return all, nil
 }

@@ -79,6 +79,11 @@ func reported[K external.Object](
 	}
 }
 
+// tabled is reported for a kind that its Table describes completely.
+func tabled[K kit.Credentialed](table *kit.Table[K]) func(map[string]any) (map[string]any, reflect.Type) {
+	return reported(func(c *kit.Connector) external.Kind[K, *kit.Resource] { return kit.Kind(c, table) })
+}
+
 type answer = map[string]any
 
 // zeroTable has a row for each kind except RouterInterface, which reports no resource. Shown
@@ -86,16 +91,16 @@ type answer = map[string]any
 // writers set without a condition.
 var zeroTable = []zeroes{
 	{kind: "Domain", observe: reported(domain.New), shown: "name enabled", hidden: "description"},
-	{kind: "Project", observe: reported(project.New), shown: "name domainID enabled", hidden: "description tags"},
+	{kind: "Project", observe: tabled(&project.Table), shown: "name domainID enabled", hidden: "description tags"},
 	{
 		kind: "User", observe: reported(user.New), shown: "name domainID enabled",
 		hidden: "description defaultProjectID passwordExpiresAt appliedPasswordRef",
 	},
-	{kind: "Group", observe: reported(group.New), shown: "name domainID", hidden: "description"},
-	{kind: "Role", observe: reported(role.New), shown: "name domainID", hidden: "description"},
+	{kind: "Group", observe: tabled(&group.Table), shown: "name domainID", hidden: "description"},
+	{kind: "Role", observe: tabled(&role.Table), shown: "name domainID", hidden: "description"},
 	{kind: "RoleAssignment", observe: reported(roleassignment.New), hidden: "roleID userID groupID projectID domainID"},
-	{kind: "Service", observe: reported(service.New), shown: "name type enabled", hidden: "description"},
-	{kind: "Endpoint", observe: reported(endpoint.New), shown: "serviceID enabled interface url", hidden: "description"},
+	{kind: "Service", observe: tabled(&service.Table), shown: "name type enabled", hidden: "description"},
+	{kind: "Endpoint", observe: tabled(&endpoint.Table), shown: "serviceID enabled interface url", hidden: "description"},
 	{
 		kind: "ApplicationCredential", observe: reported(applicationcredential.New), shown: "name unrestricted projectID",
 		hidden: "description expiresAt roles accessRules",
@@ -106,7 +111,7 @@ var zeroTable = []zeroes{
 		},
 	},
 	{
-		kind: "Network", observe: reported(network.New),
+		kind: "Network", observe: tabled(&network.Table),
 		shown:  "name adminStateUp status projectID revisionNumber external mtu portSecurityEnabled shared",
 		hidden: "description dnsDomain provider tags subnets availabilityZoneHints createdAt updatedAt",
 		unsaid: "router:external provider:network_type provider:physical_network provider:segmentation_id",
@@ -126,12 +131,12 @@ var zeroTable = []zeroes{
 		},
 	},
 	{
-		kind: "Router", observe: reported(router.New), shown: "name projectID status adminStateUp",
+		kind: "Router", observe: tabled(&router.Table), shown: "name projectID status adminStateUp",
 		hidden: "description tags availabilityZoneHints externalGateways", unsaid: "external_gateway_info",
 		zero: answer{"external_gateway_info": answer{"network_id": ""}},
 	},
 	{
-		kind: "Port", observe: reported(port.New),
+		kind: "Port", observe: tabled(&port.Table),
 		shown: "name adminStateUp macAddress status projectID networkID propagateUplinkStatus vnicType portSecurityEnabled " +
 			"revisionNumber",
 		hidden: "description deviceID deviceOwner hostID trustedVIF tags securityGroups allowedAddressPairs fixedIPs " +
@@ -163,11 +168,11 @@ var zeroTable = []zeroes{
 		}},
 	},
 	{
-		kind: "FloatingIP", observe: reported(floatingip.New),
+		kind: "FloatingIP", observe: tabled(&floatingip.Table),
 		shown:  "floatingNetworkID portID projectID status routerID fixedIP floatingIP revisionNumber",
 		hidden: "description tags createdAt updatedAt", unsaid: "floating_ip_address fixed_ip_address",
 	},
-	{kind: "AddressScope", observe: reported(addressscope.New), shown: "name projectID shared ipVersion"},
+	{kind: "AddressScope", observe: tabled(&addressscope.Table), shown: "name projectID shared ipVersion"},
 	{
 		kind: "Image", observe: reported(image.New), shown: "name status protected visibility sizeB",
 		hidden: "hash virtualSizeB tags", unsaid: "size virtual_size os_hash_algo os_hash_value",
@@ -181,7 +186,7 @@ var zeroTable = []zeroes{
 	},
 	{kind: "KeyPair", observe: reported(keypair.New), shown: "name fingerprint publicKey type"},
 	{
-		kind: "ServerGroup", observe: reported(servergroup.New), shown: "name projectID userID policy", hidden: "rules",
+		kind: "ServerGroup", observe: tabled(&servergroup.Table), shown: "name projectID userID policy", hidden: "rules",
 		said: answer{"rules": answer{}}, items: answer{"rules": answer{"maxServerPerHost": 0.0}},
 	},
 	{
@@ -206,7 +211,7 @@ var zeroTable = []zeroes{
 		said: answer{"extra_specs": answer{"": ""}}, items: answer{"extraSpecs": []any{answer{"name": "", "value": ""}}},
 	},
 	{
-		kind: "Volume", observe: reported(volume.New), shown: "name volumeType size status userID encrypted multiattach",
+		kind: "Volume", observe: tabled(&volume.Table), shown: "name volumeType size status userID encrypted multiattach",
 		hidden: "description availabilityZone attachments snapshotID sourceVolID backupID metadata bootable " +
 			"replicationStatus consistencyGroupID imageID host projectID createdAt updatedAt",
 		unsaid: "os-vol-tenant-attr:tenant_id os-vol-host-attr:host source_volid consistencygroup_id volume_image_metadata",
@@ -218,7 +223,7 @@ var zeroTable = []zeroes{
 		},
 	},
 	{
-		kind: "ShareNetwork", observe: reported(sharenetwork.New), shown: "cidr",
+		kind: "ShareNetwork", observe: tabled(&sharenetwork.Table), shown: "cidr",
 		hidden: "name description neutronNetID neutronSubnetID networkType segmentationID ipVersion projectID " +
 			"createdAt updatedAt",
 		zero: answer{"segmentation_id": 0.0, "ip_version": 0.0},
@@ -311,7 +316,7 @@ func (row *zeroes) nulls(all answer) answer {
 // TestServiceDescription: of all fields that are omitted if OpenStack does not return them,
 // only this field is shown if OpenStack returns an empty string.
 func TestServiceDescription(t *testing.T) {
-	observe := reported(service.New)
+	observe := tabled(&service.Table)
 	shown, _ := observe(answer{"description": ""})
 	if text, told := shown["description"]; !told || text != "" {
 		t.Errorf("an empty description is shown as %v", shown)

@@ -51,37 +51,35 @@ func dropOwners(in pack.Installation) []client.Object {
 	kept := fmt.Sprintf(`object.metadata.ownerReferences.filter(o, !(%s)).map(o, {
   "apiVersion": o.apiVersion, "kind": o.kind, "name": o.name, "uid": o.uid,
   ?"controller": o.?controller, ?"blockOwnerDeletion": o.?blockOwnerDeletion})`, formerOwner("o"))
-	written := matchRules(writtenUsages("usages", "clusterusages"))
-	return mutatingPolicy(ownersPolicy, written, []admissionregistrationv1.MatchCondition{
-		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
-		{Name: "has-a-former-owner", Expression: hasFormerOwner()},
-	}, fmt.Sprintf(`[JSONPatch{op: "replace", path: "/metadata/ownerReferences", value: %s}]`, kept))
+	conditions := append(in.NotTheOperator(), admissionregistrationv1.MatchCondition{
+		Name: "has-a-former-owner", Expression: hasFormerOwner(),
+	})
+	return mutatingPolicy(ownersPolicy, pack.Match(writtenUsages()), conditions,
+		fmt.Sprintf(`[JSONPatch{op: "replace", path: "/metadata/ownerReferences", value: %s}]`, kept))
 }
 
 // refuseOwners is the ValidatingAdmissionPolicy that refuses a Usage if hasFormerOwner is true.
 func refuseOwners(in pack.Installation) []client.Object {
 	return pack.ValidatingPolicy(ownersPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy:    new(admissionregistrationv1.Fail),
-		MatchConstraints: matchRules(writtenUsages("usages", "clusterusages")),
+		MatchConstraints: pack.Match(writtenUsages()),
 		MatchConditions:  in.NotTheOperator(),
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "!(" + hasFormerOwner() + ")",
-			Message: "Restored: the owner reference to the object of spec.by has the uid of the former object, for which " +
+		Validations: []admissionregistrationv1.Validation{pack.Forbid("!("+hasFormerOwner()+")",
+			"Restored: the owner reference to the object of spec.by has the uid of the former object, for which "+
 				"Kubernetes would delete the Usage: leave metadata.ownerReferences out, Kinship writes it",
-			Reason: new(metav1.StatusReasonForbidden),
-		}},
+		)},
 	})
 }
 
 // dropLock is the MutatingAdmissionPolicy that removes a lock which a client other than the
 // operator adds.
 func dropLock(in pack.Installation) []client.Object {
-	return mutatingPolicy(locksPolicy, matchLocked("*/*", writes...), []admissionregistrationv1.MatchCondition{
-		{Name: "not-the-operator", Expression: in.Operators.DoNotAsk()},
-		{Name: "puts-the-lock-on", Expression: fmt.Sprintf(
+	conditions := append(in.NotTheOperator(), admissionregistrationv1.MatchCondition{
+		Name: "puts-the-lock-on", Expression: fmt.Sprintf(
 			"has(object.metadata.labels) && object.metadata.labels[?%[1]q].orValue('') == %[2]q && (oldObject == null || "+
-				"oldObject.metadata.?labels[?%[1]q].orValue('') != %[2]q)", lockLabel, lockValue)},
-	}, fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(%q)}]`, lockLabel))
+				"oldObject.metadata.?labels[?%[1]q].orValue('') != %[2]q)", lockLabel, lockValue),
+	})
+	written := matchLocked("*/*", admissionregistrationv1.Create, admissionregistrationv1.Update)
+	return mutatingPolicy(locksPolicy, written, conditions, fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(%q)}]`, lockLabel))
 }
 
 // mutatingPolicy returns a policy that changes requests, with its binding.

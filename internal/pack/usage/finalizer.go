@@ -22,7 +22,7 @@ func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Out
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	p.memory.finalized = true
-	r.memories.store(p.id, p.memory)
+	r.memories.Store(p.id, p.memory)
 	if err != nil {
 		return reconcile.Outcome{} // A former operator removed the finalizer and recorded the events.
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -116,13 +115,9 @@ func newTestUsageHandler(tb testing.TB) *usageHandler {
 func newTestDeletionHandler(tb testing.TB) *deletionHandler {
 	tb.Helper()
 	l := newTestLedger(tb)
-	m, err := newMetrics(prometheus.NewRegistry(), l)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	return &deletionHandler{
 		ledger: l, lock: l.Mark.(*guard.Lock), live: silent{}, get: func(object.ID) usage { return nil },
-		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: m, operators: pack.Operators{"operator"},
+		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: newMetrics(), operators: pack.Operators{"operator"},
 		expiry: time.Hour,
 	}
 }

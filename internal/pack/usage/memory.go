@@ -3,7 +3,6 @@ package usage
 import (
 	"maps"
 	"slices"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -49,18 +48,11 @@ func (m *memory) prune(recorded []sharedv1alpha1.RefusedDeletion) {
 	})
 }
 
-// memories has the memory of each Usage that needs one. memories is safe for concurrent use.
-type memories struct{ all sync.Map }
-
-// of returns the memory of a Usage. store must be called to keep a new memory: most of ten
-// thousand Usages never need a memory.
-func (m *memories) of(id object.ID, uid types.UID) *memory {
-	if found, ok := m.all.Load(id); ok && found.(*memory).uid == uid {
-		return found.(*memory)
+// memoryOf returns the memory of a Usage. A new memory must be stored to be kept: most of ten thousand
+// Usages never need a memory.
+func (r *reconciler) memoryOf(id object.ID, uid types.UID) *memory {
+	if found := r.memories.Get(id); found != nil && found.uid == uid {
+		return found
 	}
 	return &memory{uid: uid}
 }
-
-func (m *memories) store(id object.ID, one *memory) { m.all.Store(id, one) }
-
-func (m *memories) forget(id object.ID) { m.all.Delete(id) }

@@ -36,21 +36,21 @@ func TestReplaysOfOneSecond(t *testing.T) {
 	}
 }
 
-// TestMemories: a memory is kept for the Usage with one uid, until forget.
+// TestMemories: a memory is kept for the Usage with one uid, until the Usage is forgotten.
 func TestMemories(t *testing.T) {
-	var all memories
+	var r reconciler
 	id := object.ID{Kind: "Usage", Name: "u"}
-	first := all.of(id, "1")
+	first := r.memoryOf(id, "1")
 	first.deleted = true
-	if all.of(id, "1").deleted {
-		t.Error("a memory is stored before keep is called")
+	if r.memoryOf(id, "1").deleted {
+		t.Error("a memory is kept before it is stored")
 	}
-	all.store(id, first)
-	if !all.of(id, "1").deleted || all.of(id, "2").deleted {
+	r.memories.Store(id, first)
+	if !r.memoryOf(id, "1").deleted || r.memoryOf(id, "2").deleted {
 		t.Error("the memory is not that of the Usage with uid 1")
 	}
-	all.forget(id)
-	if all.of(id, "1").deleted {
-		t.Error("the memory outlives forget")
+	r.memories.Delete(id)
+	if r.memoryOf(id, "1").deleted {
+		t.Error("the memory outlives the Usage")
 	}
 }

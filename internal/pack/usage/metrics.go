@@ -5,6 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // metrics of the pack. The names of the metrics are part of the API: docs/metrics.md lists
@@ -13,12 +15,10 @@ type metrics struct {
 	refusals *prometheus.CounterVec
 	answers  prometheus.Histogram
 	releases prometheus.Histogram
-	usages   prometheus.GaugeFunc
-	targets  prometheus.GaugeFunc
 }
 
-func newMetrics(registry prometheus.Registerer, l *ledger) (*metrics, error) {
-	m := &metrics{
+func newMetrics() *metrics {
+	return &metrics{
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "kinship_blocked_deletes_total", Help: "Deletions refused because the object is in use.",
 		}, []string{"group", "kind"}),
@@ -30,19 +30,19 @@ func newMetrics(registry prometheus.Registerer, l *ledger) (*metrics, error) {
 			Name: "kinship_release_seconds", Help: "Time from the deletion of a Usage to its end.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600},
 		}),
-		usages: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	}
+}
+
+// register registers the metrics of the pack, and those that count what the ledger and the store have.
+func (m *metrics) register(l *ledger, store *usageStore) error {
+	return pack.RegisterMetrics(m.refusals, m.answers, m.releases,
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "kinship_usages", Help: "Usages that declare a protection.",
 		}, func() float64 { return float64(l.Declared.Len()) }),
-		targets: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "kinship_protected_kinds", Help: "Kinds of which objects are protected.",
 		}, func() float64 { return float64(len(l.Declared.TargetKinds())) }),
-	}
-	for _, c := range []prometheus.Collector{m.refusals, m.answers, m.releases, m.usages, m.targets} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+		newStateMetrics(l, store.all), l.Declared.Metrics("usage"))
 }
 
 func (m *metrics) blocked(gk schema.GroupKind) { m.refusals.WithLabelValues(gk.Group, gk.Kind).Inc() }

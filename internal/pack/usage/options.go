@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,11 +24,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.GracePeriod == 0 {
-		o.GracePeriod = 5 * time.Second
-	}
-	if o.ReplayExpiry == 0 {
-		o.ReplayExpiry = 24 * time.Hour
-	}
+	o.GracePeriod = cmp.Or(o.GracePeriod, 5*time.Second)
+	o.ReplayExpiry = cmp.Or(o.ReplayExpiry, 24*time.Hour)
 	return o
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -122,14 +123,11 @@ func OverrideCommand(id object.ID, uid string) string {
 // validation of its own, because the API server limits the CEL cost of one validation: two
 // calls of the authorizer would exceed the limit.
 func refuseUnlessOverridden() []admissionregistrationv1.Validation {
-	forbidden := metav1.StatusReasonForbidden
 	meant := fmt.Sprintf("(oldObject.metadata.?annotations[?%q].orValue('') in [dyn('%s'), oldObject.metadata.uid] && "+
 		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll,
 		strings.Join(kubernetesControllers, "', '"))
-	refusal := admissionregistrationv1.Validation{
-		Expression: meant, MessageExpression: fmt.Sprintf("%q + %s", refusedByPolicy, overrideHintExpression()),
-		Message: refusedByPolicy, Reason: &forbidden,
-	}
+	refusal := pack.Forbid(meant, refusedByPolicy)
+	refusal.MessageExpression = fmt.Sprintf("%q + %s", refusedByPolicy, overrideHintExpression())
 	all := make([]admissionregistrationv1.Validation, 1, 1+len(kinds))
 	all[0] = refusal
 	for _, k := range kinds {

@@ -25,13 +25,10 @@ func keepLock(in pack.Installation) []client.Object {
 	}
 	return pack.ValidatingPolicy(keepPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: matchLocked("*/*", admissionregistrationv1.Update),
-		FailurePolicy:    new(admissionregistrationv1.Fail),
-		Validations: []admissionregistrationv1.Validation{{
-			Expression: "!(" + removes + ")",
-			Message: fmt.Sprintf("label %s says that the object is in use; Kinship removes it when no Usage needs the object: "+
+		Validations: []admissionregistrationv1.Validation{pack.Forbid("!("+removes+")",
+			fmt.Sprintf("label %s says that the object is in use; Kinship removes it when no Usage needs the object: "+
 				"run kubectl kinship who-uses", lockLabel),
-			Reason: new(metav1.StatusReasonForbidden),
-		}},
+		)},
 	})
 }
 
@@ -44,22 +41,12 @@ func unlocks(operators pack.Operators) string {
 	return fmt.Sprintf("%s && !%s && %s", locked("oldObject"), locked("object"), operators.DoNotAsk())
 }
 
-// matchRules selects requests by rules.
-func matchRules(rules ...admissionregistrationv1.RuleWithOperations) *admissionregistrationv1.MatchResources {
-	all := &admissionregistrationv1.MatchResources{}
-	for _, rule := range rules {
-		all.ResourceRules = append(all.ResourceRules,
-			admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: rule})
-	}
-	return all
-}
-
 // matchLocked selects requests about locked objects of every kind. Resource "*/*" includes
 // subresources.
 func matchLocked(
 	resource string, operations ...admissionregistrationv1.OperationType,
 ) *admissionregistrationv1.MatchResources {
-	match := matchRules(admissionregistrationv1.RuleWithOperations{
+	match := pack.Match(admissionregistrationv1.RuleWithOperations{
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{resource},
@@ -78,7 +65,6 @@ func refuseByPolicy() []client.Object {
 	match.NamespaceSelector, match.MatchPolicy = &metav1.LabelSelector{}, new(admissionregistrationv1.Equivalent)
 	return pack.ValidatingPolicy(refusePolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
 		MatchConstraints: match,
-		FailurePolicy:    new(admissionregistrationv1.Fail),
 		Validations:      refuseUnlessOverridden(),
 	})
 }
@@ -95,25 +81,16 @@ func keepRecords(in pack.Installation) []client.Object {
 			"%[1]s.metadata.annotations[%[2]q] : ''", o, authorityAnnotation)
 	}
 	return pack.ValidatingPolicy(recordsPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
-		FailurePolicy: new(admissionregistrationv1.Fail),
-		MatchConstraints: matchRules(writtenUsages(
-			"usages", "clusterusages", "usages/status", "clusterusages/status")),
-		MatchConditions: in.NotTheOperator(),
+		MatchConstraints: pack.Match(writtenWithStatus()),
+		MatchConditions:  in.NotTheOperator(),
 		Variables: []admissionregistrationv1.Variable{
 			{Name: "mark", Expression: mark("object")},
 			{Name: "before", Expression: "oldObject == null ? '' : (" + mark("oldObject") + ")"},
 		},
 		Validations: []admissionregistrationv1.Validation{
-			{
-				Expression: "variables.mark == '' || (variables.mark == variables.before && object.spec == oldObject.spec)",
-				Message:    "only Kinship sets annotation " + authorityAnnotation + ": remove it",
-				Reason:     new(metav1.StatusReasonForbidden),
-			},
-			{
-				Expression: "!has(request.subResource) || request.subResource != 'status'",
-				Message:    statusRefused,
-				Reason:     new(metav1.StatusReasonForbidden),
-			},
+			pack.Forbid("variables.mark == '' || (variables.mark == variables.before && object.spec == oldObject.spec)",
+				"only Kinship sets annotation "+authorityAnnotation+": remove it"),
+			pack.Forbid("!has(request.subResource) || request.subResource != 'status'", statusRefused),
 		},
 	})
 }

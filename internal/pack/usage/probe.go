@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,6 +11,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // probe tries by dry runs whether the API server calls the webhooks of Usages. The API server
@@ -34,13 +34,5 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 	if !controllerutil.ContainsFinalizer(u, finalizer) {
 		return errors.New("the API server does not call webhook " + defaultName + " yet")
 	}
-	err := c.Create(ctx, itself, client.DryRunAll)
-	switch {
-	case err == nil:
-		return errors.New("the API server does not call webhook " + validateName + " yet")
-	case strings.Contains(err.Error(), validateName+`" denied the request`):
-		return nil
-	default:
-		return fmt.Errorf("try webhook %s: %w", validateName, err)
-	}
+	return pack.Probe(ctx, c, itself, validateName, "Usages")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -32,7 +33,7 @@ type reconciler struct {
 	clock    clock.PassiveClock
 	options  Options
 	metrics  *metrics
-	memories memories
+	memories locked.Map[object.ID, *memory]
 }
 
 // confirmer confirms that the API server refuses the deletion of locked objects, as guard.Rules does.
@@ -90,12 +91,12 @@ func (r *reconciler) begin(id object.ID, obj client.Object) *pass {
 	u := obj.DeepCopyObject().(usage)
 	restoreDetails(u)
 	return &pass{
-		usage: u, id: id, seen: u.DeepCopyObject().(usage), memory: r.memories.of(id, u.GetUID()),
+		usage: u, id: id, seen: u.DeepCopyObject().(usage), memory: r.memoryOf(id, u.GetUID()),
 	}
 }
 
 // forget drops the records of a deleted Usage.
 func (r *reconciler) forget(_ context.Context, id object.ID) {
-	r.memories.forget(id)
+	r.memories.Delete(id)
 	r.ledger.Update(id)
 }

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/authorise"
@@ -42,8 +43,7 @@ const undecidedRetry = time.Second
 // spec.replayDeletion, or a controller of Kubernetes was refused, which would repeat the
 // deletion anyway.
 func wantsReplay(u usage, user string) bool {
-	replay := u.UsageSpec().ReplayDeletion
-	return (replay != nil && *replay) || isKubernetesController(user)
+	return ptr.Deref(u.UsageSpec().ReplayDeletion, false) || isKubernetesController(user)
 }
 
 // replayRefused replays the deletions that were refused because of a Usage that is being deleted.
@@ -86,7 +86,7 @@ func (r *reconciler) replayEach(
 		due, result := replay(&refused)
 		if due && result.IsDone() {
 			p.memory.remember(&refused)
-			r.memories.store(p.id, p.memory)
+			r.memories.Store(p.id, p.memory)
 		} else {
 			left = append(left, refused)
 		}

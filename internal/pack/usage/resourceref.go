@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -50,7 +51,7 @@ func hasName(r *sharedv1alpha1.Resource) bool {
 // matchesAll reports whether spec.of or spec.by has a selector that stands for every object that
 // matches.
 func matchesAll(r *sharedv1alpha1.Resource) bool {
-	return r.ResourceSelector != nil && r.ResourceSelector.MatchAll != nil && *r.ResourceSelector.MatchAll
+	return r.ResourceSelector != nil && ptr.Deref(r.ResourceSelector.MatchAll, false)
 }
 
 // groupKindOf returns the kind that spec.of or spec.by names, without the version: objects are the
@@ -90,7 +91,7 @@ const noController = "none"
 // controller, the Selector selects no object.
 func selectorOf(u usage, s *sharedv1alpha1.ResourceSelector) *relation.Selector {
 	selector := &relation.Selector{Labels: s.MatchLabels}
-	if s.MatchControllerRef != nil && *s.MatchControllerRef {
+	if ptr.Deref(s.MatchControllerRef, false) {
 		selector.Controller = noController
 		if c := metav1.GetControllerOfNoCopy(u); c != nil {
 			selector.Controller = c.UID

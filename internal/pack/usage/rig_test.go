@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -97,16 +96,12 @@ func newRig(t *testing.T, changes ...func(*parts)) *rig {
 		watch.Handler(func(watch.Change[client.Object]) { p.grantsChanged() })); err != nil {
 		t.Fatal(err)
 	}
-	m, err := newMetrics(prometheus.NewRegistry(), p.ledger)
-	if err != nil {
-		t.Fatal(err)
-	}
 	r := &rig{t: t, c: testenv.Client(t, scheme), ns: testenv.Namespace(t), recorder: events.NewFakeRecorder(100)}
 	r.reconciler = (&reconciler{
 		client: r.c, writer: reconcile.Writer{Client: r.c, FieldOwner: fieldOwner, Writes: &p.writes}, metadata: meta,
 		watcher: watcher, ledger: p.ledger, lock: p.lock, rules: confirmed{}, reviewer: authorise.NewReviewer(yes{}),
 		events: r.recorder, ended: newEndedEvents(r.recorder), clock: clock.RealClock{},
-		options: Options{GracePeriod: time.Hour}.withDefaults(), metrics: m,
+		options: Options{GracePeriod: time.Hour}.withDefaults(), metrics: newMetrics(),
 	}).init(&p.writes)
 	r.run(watcher.Start, informers.Start)
 	watcher.Use(object.ID{Kind: "Test"}, object.ID{Kind: "ConfigMap"}.GroupKind(), namespaceKind, relation.DefinitionKind)

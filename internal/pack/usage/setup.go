@@ -2,14 +2,11 @@ package usage
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -67,14 +64,9 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	env.Watcher.OnObject(p.lockRemoved)
 	env.Watcher.OnObject(p.rules.ObjectChanged)
 	env.Watcher.OnKind(p.ledger.kindChanged)
-	var err error
-	if p.metrics, err = newMetrics(ctrlmetrics.Registry, p.ledger); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	for _, c := range []prometheus.Collector{newStateMetrics(p.ledger, p.store.all), p.ledger.Declared.Metrics("usage")} {
-		if err := ctrlmetrics.Registry.Register(c); err != nil {
-			return fmt.Errorf("register metrics: %w", err)
-		}
+	p.metrics = newMetrics()
+	if err := p.metrics.register(p.ledger, &p.store); err != nil {
+		return err
 	}
 	for _, add := range []func(context.Context) error{p.addInformers, p.addControllers, p.addHandlers} {
 		if err := add(ctx); err != nil {

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,18 +13,12 @@ import (
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	for _, k := range kinds {
-		resource := k.GroupVersion().WithResource(k.resource)
-		list, err := r.List(ctx, resource, metav1.ListOptions{})
+		ours := func(f string) bool { return f == finalizer }
+		found, err := r.Finalizers(ctx, k.GroupVersion().WithResource(k.resource), "", ours)
 		if err != nil {
 			return all, err
 		}
-		for i := range list {
-			if slices.Contains(list[i].Finalizers, finalizer) {
-				all.Found = append(all.Found, pack.Trace{
-					Resource: resource, Object: &list[i], Finalizers: []string{finalizer},
-				})
-			}
-		}
+		all.Found = append(all.Found, found...)
 	}
 	for _, mapping := range r.Watcher.Served() {
 		addLocks(ctx, r, mapping.Resource, &all)

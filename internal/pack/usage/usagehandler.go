@@ -145,25 +145,25 @@ func (h *usageHandler) Handle(ctx context.Context, req admission.Request) admiss
 		return h.status(ctx, req.UserInfo, u, old)
 	}
 	if err := h.checkAuthority(ctx, req.UserInfo, u, old); err != nil {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, err.Error())
+		return pack.Forbidden(err.Error())
 	}
 	if old != nil && unchanged(u, old) {
 		return admission.Allowed("")
 	}
 	if old == nil && h.full(u.GetNamespace()) {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Forbidden(fmt.Sprintf(
 			"namespace %s already has %d Usages, the limit of this cluster (--usage-max-per-namespace): "+
 				"delete one, or protect several objects with one Usage", u.GetNamespace(), h.limit))
 	}
 	if problem := problems(u, h.ledger.watcher).Worst(); problem.State == reconcile.Invalid {
-		return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, problem.Message)
+		return pack.Unprocessable(problem.Message)
 	}
 	allowed, err := h.mayReach(ctx, req.UserInfo, u)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !allowed {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Forbidden(fmt.Sprintf(
 			"user %q lacks rights for this Usage: needed are the verb get on the object of spec.by, and the verb delete "+
 				"or protect on the object of spec.of or a ReferenceGrant in its namespace", req.UserInfo.Username))
 	}
@@ -206,7 +206,7 @@ func (h *usageHandler) checkRing(ctx context.Context, u usage) admission.Respons
 			return admission.Allowed("").WithWarnings(fmt.Sprintf("behind %s %s", e.Target, err))
 		}
 		if ring != nil {
-			return pack.Denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, fmt.Sprintf(
+			return pack.Unprocessable(fmt.Sprintf(
 				"the resources would use each other in a circle: %s", ringText(ring)))
 		}
 	}

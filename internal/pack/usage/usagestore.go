@@ -68,11 +68,7 @@ func (s *usageStore) get(id object.ID) usage {
 	if !ok {
 		return nil
 	}
-	key := id.Name
-	if id.Namespace != "" {
-		key = id.Namespace + "/" + id.Name
-	}
-	item, exists, err := store.GetByKey(key)
+	item, exists, err := store.GetByKey(toolscache.NewObjectName(id.Namespace, id.Name).String())
 	if err != nil || !exists { // A thread-safe store never returns an error.
 		return nil
 	}

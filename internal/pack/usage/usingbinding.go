@@ -122,7 +122,7 @@ func (r *reconciler) usingDeleted(ctx context.Context, p *pass, id object.ID) re
 		logr.FromContextOrDiscard(ctx).V(1).Info("Deleted the Usage of a deleted object", "object", p.id.String(),
 			"using", id.String())
 		p.memory.deleted = true
-		r.memories.store(p.id, p.memory)
+		r.memories.Store(p.id, p.memory)
 	}
 	return outcome
 }

@@ -27,29 +27,20 @@ func refusing(in pack.Installation, by pack.Enforcement) []client.Object {
 	return []client.Object{refuseByWebhook(in)}
 }
 
-// timeout is how long the API server waits for a webhook, in seconds.
-const timeout int32 = 3
-
 // refuseByWebhook returns the ValidatingWebhookConfiguration with which the API server calls
 // deletionHandler before it deletes a locked object or evicts a Pod. guard.Rules writes the
 // rules: the used kinds.
 func refuseByWebhook(in pack.Installation) client.Object {
 	webhook := func(name string, selector *metav1.LabelSelector) admissionregistrationv1.ValidatingWebhook {
-		return admissionregistrationv1.ValidatingWebhook{
-			Name: name, ClientConfig: in.ClientConfig(refusePath), ObjectSelector: selector,
-			FailurePolicy: new(admissionregistrationv1.Fail), MatchPolicy: new(admissionregistrationv1.Equivalent),
-			SideEffects: new(admissionregistrationv1.SideEffectClassNoneOnDryRun), TimeoutSeconds: new(timeout),
-			AdmissionReviewVersions: []string{"v1"},
-		}
+		hook := in.ValidatingWebhook(name, refusePath)
+		hook.MatchConditions = nil // The operator's own deletions are judged too.
+		hook.ObjectSelector, hook.MatchPolicy = selector, new(admissionregistrationv1.Equivalent)
+		hook.SideEffects = new(admissionregistrationv1.SideEffectClassNoneOnDryRun)
+		return hook
 	}
 	deletions := webhook(webhookName, lockSelector())
 	deletions.NamespaceSelector = &metav1.LabelSelector{} // guard.Rules writes this field of the other webhook.
-	return &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: webhookConfiguration},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{
-			deletions, webhook(evictionsName, &metav1.LabelSelector{}),
-		},
-	}
+	return pack.ValidatingWebhooks(webhookConfiguration, deletions, webhook(evictionsName, &metav1.LabelSelector{}))
 }
 
 // lockSelector selects locked objects.
@@ -57,44 +48,26 @@ func lockSelector() *metav1.LabelSelector {
 	return &metav1.LabelSelector{MatchLabels: map[string]string{lockLabel: lockValue}}
 }
 
-// writes are the operations that write an object.
-var writes = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
-
 // writtenUsages are the requests that write Usages.
-func writtenUsages(resources ...string) admissionregistrationv1.RuleWithOperations {
-	return admissionregistrationv1.RuleWithOperations{
-		Operations: writes,
-		Rule:       admissionregistrationv1.Rule{APIGroups: groups, APIVersions: []string{"*"}, Resources: resources},
-	}
+func writtenUsages() admissionregistrationv1.RuleWithOperations {
+	return pack.Writes(groups, "usages", "clusterusages")
+}
+
+// writtenWithStatus are the requests that write Usages or their statuses.
+func writtenWithStatus() admissionregistrationv1.RuleWithOperations {
+	return pack.Writes(groups, "usages", "clusterusages", "usages/status", "clusterusages/status")
 }
 
 // validateUsages returns the ValidatingWebhookConfiguration with which the API server calls
 // usageHandler before it writes a Usage or the status of a Usage.
 func validateUsages(in pack.Installation) client.Object {
-	return &admissionregistrationv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
-		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
-			Name: validateName, ClientConfig: in.ClientConfig(validatePath),
-			Rules: []admissionregistrationv1.RuleWithOperations{writtenUsages(
-				"usages", "clusterusages", "usages/status", "clusterusages/status")},
-			MatchConditions: in.NotTheOperator(), FailurePolicy: new(admissionregistrationv1.Fail),
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: new(timeout),
-			AdmissionReviewVersions: []string{"v1"},
-		}},
-	}
+	return pack.ValidatingWebhooks(ownConfiguration, in.ValidatingWebhook(validateName, validatePath, writtenWithStatus()))
 }
 
 // defaultUsages returns the MutatingWebhookConfiguration with which the API server calls
 // usageHandler.Default.
 func defaultUsages(in pack.Installation) client.Object {
-	return &admissionregistrationv1.MutatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: ownConfiguration},
-		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name: defaultName, ClientConfig: in.ClientConfig(defaultPath),
-			Rules:           []admissionregistrationv1.RuleWithOperations{writtenUsages("usages", "clusterusages")},
-			MatchConditions: in.NotTheOperator(), FailurePolicy: new(admissionregistrationv1.Fail),
-			SideEffects: new(admissionregistrationv1.SideEffectClassNone), TimeoutSeconds: new(timeout),
-			AdmissionReviewVersions: []string{"v1"}, ReinvocationPolicy: new(admissionregistrationv1.IfNeededReinvocationPolicy),
-		}},
-	}
+	hook := in.MutatingWebhook(defaultName, defaultPath, writtenUsages())
+	hook.ReinvocationPolicy = new(admissionregistrationv1.IfNeededReinvocationPolicy)
+	return pack.MutatingWebhooks(ownConfiguration, hook)
 }

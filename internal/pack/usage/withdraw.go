@@ -31,7 +31,7 @@ const statusRefused = "only Kinship may write the status of a Usage"
 func (h *usageHandler) status(
 	ctx context.Context, user authenticationv1.UserInfo, u, old usage,
 ) admission.Response {
-	denied := pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, statusRefused)
+	denied := pack.Forbidden(statusRefused)
 	if old == nil {
 		return denied
 	}
@@ -51,7 +51,7 @@ func (h *usageHandler) status(
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !allowed {
-		return pack.Denied(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
+		return pack.Forbidden(fmt.Sprintf(
 			"the recorded deletion is of another user: to withdraw it, the verb override on %s is needed", id))
 	}
 	return admission.Allowed("")

@@ -1,19 +1,21 @@
 package addressscope
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of AddressScope.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.AddressScope
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References,
-	Path: "address-scopes", One: "address_scope", Many: "address_scopes", Fields: fields,
+// Table describes the requests for AddressScopes.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network,
+	Path:    "address-scopes", One: "address_scope", Many: "address_scopes", Fields: fields,
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {

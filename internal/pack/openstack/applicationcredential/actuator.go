@@ -11,6 +11,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+type object = *openstackv1alpha1.ApplicationCredential
+
+// References are the [kit.Reference] values of an ApplicationCredential.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "User", Field: "spec.resource.userRef"},
+	{Target: "Role", Field: "spec.resource.roleRefs"},
+	{Target: "Service", Field: "spec.resource.accessRules[].serviceRef"},
+	// An ApplicationCredential needs its Secret for POST only: Keystone has no request to
+	// change the secret.
+	{Target: "Secret", Field: "spec.resource.secretRef", Need: kit.Once},
+})
+
 // New returns the [external.Kind] of ApplicationCredential.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
@@ -33,7 +45,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 
 // table has no Path: the path of the collection contains the user ID.
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
+	Service: (*openstack.Scope).Identity, References: References, Amend: amend,
 	One: "application_credential", Many: "application_credentials", Fields: fields,
 	Compared: []string{"description"}, // Keystone can filter by name only.
 }
@@ -71,11 +83,7 @@ func fields(in external.Input[object]) []kit.Field {
 
 func roles(in external.Input[object]) []map[string]string {
 	ids := kit.IDs(in, References, "spec.resource.roleRefs")
-	all := make([]map[string]string, 0, len(ids))
-	for _, id := range ids {
-		all = append(all, map[string]string{"id": id})
-	}
-	return all
+	return kit.Each(ids, func(id string) map[string]string { return map[string]string{"id": id} })
 }
 
 // rules returns spec.resource.accessRules for Keystone, with the type of the Service in place

@@ -4,10 +4,16 @@ import (
 	"context"
 	"net/http"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.Domain
+
+// References are the [kit.Reference] values of a Domain.
+var References = kit.Bind[object](nil)
 
 // New returns the [external.Kind] of Domain.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -28,7 +34,7 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
+	Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields,
 }

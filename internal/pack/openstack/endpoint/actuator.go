@@ -1,21 +1,23 @@
 package endpoint
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Endpoint.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.Endpoint
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
-	Place: (*openstack.Scope).Cloud,
-	Path:  "endpoints", One: "endpoint", Many: "endpoints", Patch: true, NoName: true, Fields: fields,
+// Table describes the requests for Endpoints.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Identity,
+	Place:   (*openstack.Scope).Cloud,
+	Path:    "endpoints", One: "endpoint", Many: "endpoints", Patch: true, NoName: true, Fields: fields,
 	Compared: []string{"url"}, // Keystone can't filter endpoints by URL.
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Service", Field: "spec.resource.serviceRef", Body: "service_id", Query: "service_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -4,10 +4,16 @@ import (
 	"context"
 	"net/url"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.Flavor
+
+// References are the [kit.Reference] values of a Flavor.
+var References = kit.Bind[object](nil)
 
 // New returns the [external.Kind] of Flavor.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -18,7 +24,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Compute, References: References, Observe: observe, Names: names,
+	Service: (*openstack.Scope).Compute, References: References, Amend: amend, Names: names,
 	Place: (*openstack.Scope).Region,
 	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
 	// Without is_public=None, Nova lists public flavors only.
@@ -72,4 +78,21 @@ func (a actuator) Update(
 		return r, err
 	}
 	return a.Get(ctx, in, id)
+}
+
+// Names of fields in Nova that differ from the names in status.resource.
+const (
+	public    = "os-flavor-access:is_public"
+	ephemeral = "OS-FLV-EXT-DATA:ephemeral"
+)
+
+var names = map[string]string{"isPublic": public, "ephemeral": ephemeral}
+
+// longestDescription is the maxLength of status.resource.description.
+const longestDescription = 65535
+
+func amend(o object, r *kit.Resource) {
+	s := o.Status.Resource
+	s.Swap, s.Ephemeral = kit.NonZero(s.Swap), kit.NonZero(s.Ephemeral)
+	s.Description = kit.Cut(r.String("description"), longestDescription)
 }

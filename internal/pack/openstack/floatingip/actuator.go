@@ -7,15 +7,11 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of FloatingIP.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Uses = uses
-	return k
-}
+type object = *openstackv1alpha1.FloatingIP
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+// Table describes the requests for FloatingIPs.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, Names: names, Uses: uses,
 	Serving: []string{"ACTIVE", "DOWN"},
 	// With port_id alone, Neutron would choose another fixed address of the port, or answer 400
 	// if the port has several.
@@ -24,6 +20,12 @@ var table = kit.Table[object]{
 	Marked: "description",
 	Path:   "floatingips", One: "floatingip", Many: "floatingips", NoName: true, Fields: fields,
 	Tags: func(f object) []string { return kit.Texts(f.Spec.Resource.Tags) },
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Network", Field: "spec.resource.floatingNetworkRef", Query: "floating_network_id"},
+		{Target: "Subnet", Field: "spec.resource.floatingSubnetRef", Body: "subnet_id"},
+		{Target: "Port", Field: "spec.resource.portRef", Body: "port_id", Query: "port_id"},
+		{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -48,4 +50,16 @@ func network(in external.Input[object]) *string {
 		return nil
 	}
 	return &subnet.Status.Resource.NetworkID
+}
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{"floatingIP": "floating_ip_address", "fixedIP": "fixed_ip_address"}
+
+// uses returns the router of the floating IP: its interface and its gateway can't be removed
+// before the floating IP.
+func uses(f object) []external.Resource {
+	if f.Status.Resource == nil || f.Status.Resource.RouterID == "" {
+		return nil
+	}
+	return []external.Resource{{Kind: kit.GK("Router"), ID: f.Status.Resource.RouterID}}
 }

@@ -9,11 +9,20 @@ import (
 
 	"github.com/gophercloud/gophercloud/v2"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+const kind = "Image"
+
+type object = *openstackv1alpha1.Image
+
+// References are the [kit.Reference] values of an Image.
+var References = kit.Bind[object](nil)
 
 // uploads limits the contents that are streamed at the same time: in all, of the Images of one
 // namespace, and from one host.
@@ -50,7 +59,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const marker = "kinship_uid"
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Image, References: References,
+	Service: (*openstack.Scope).Image, References: References,
 	Dated: true,
 	Path:  "images", Many: "images", Fields: fields, Observe: observe,
 	Adapt: func(in external.Input[object], query url.Values) {
@@ -144,7 +153,7 @@ func (a actuator) patch(ctx context.Context, id string, steps []step) (*kit.Reso
 // protection first.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
 	status, wanted := in.Object.Status.Resource, in.Object.Spec.Resource.Protected
-	if status != nil && status.Protected != nil && *status.Protected && (wanted == nil || !*wanted) {
+	if status != nil && ptr.Deref(status.Protected, false) && !ptr.Deref(wanted, false) {
 		if _, err := a.patch(ctx, id, []step{{"replace", "/protected", false}}); err != nil {
 			return err
 		}

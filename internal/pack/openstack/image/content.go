@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -70,11 +71,7 @@ func hostOf(address string) string {
 
 // attempt increments status.downloadAttempts.
 func attempt(o object) {
-	attempts := int32(1)
-	if before := o.Status.DownloadAttempts; before != nil {
-		attempts += *before
-	}
-	o.Status.DownloadAttempts = &attempts
+	o.Status.DownloadAttempts = new(ptr.Deref(o.Status.DownloadAttempts, 0) + 1)
 }
 
 // downloading sets the condition Downloading.

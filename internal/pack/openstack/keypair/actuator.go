@@ -1,10 +1,16 @@
 package keypair
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.KeyPair
+
+// References are the [kit.Reference] values of a KeyPair.
+var References = kit.Bind[object](nil)
 
 // New returns the [external.Kind] of KeyPair.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -15,7 +21,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Compute, References: References, Observe: observe,
+	Service: (*openstack.Scope).Compute, References: References, Amend: amend,
 	Place: (*openstack.Scope).User,
 	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
 	Unfiltered: true, Compared: []string{"name"},
@@ -26,4 +32,11 @@ func fields(in external.Input[object]) []kit.Field {
 	return []kit.Field{
 		kit.Fixed("name", &name), kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
 	}
+}
+
+// longestKey is the maxLength of status.resource.publicKey.
+const longestKey = 16384
+
+func amend(o object, r *kit.Resource) {
+	o.Status.Resource.PublicKey = kit.Cut(r.String("public_key"), longestKey)
 }

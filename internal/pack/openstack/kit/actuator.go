@@ -20,8 +20,6 @@ import (
 
 // Table describes the API of one kind of resources.
 type Table[K external.Object] struct {
-	// Kind is the name of the kind, such as "Network".
-	Kind string
 	// Service returns the client of the OpenStack service, such as Scope.Network.
 	Service Service
 	// References of the kind ([relation.Reference]). Requests and queries contain the IDs of
@@ -44,7 +42,10 @@ type Table[K external.Object] struct {
 	// Serving are the values of the resource's field "status" with which the resource can be
 	// used. Empty means that each resource can be used.
 	Serving []string
-	// Observe replaces [Table.Names] and [Table.Serving] for a kind whose status needs more; it may be nil.
+	// Amend completes status.resource, which has the fields of the resource by their names; it may be nil.
+	Amend func(K, *Resource)
+	// Observe replaces [Table.Names], [Table.Serving] and [Table.Amend] for a kind whose status needs more;
+	// it may be nil.
 	Observe func(K, *Resource) reconcile.Outcome
 	// Unfiltered says that the API has no filter, not even for names: the actuator lists all
 	// resources and compares them.
@@ -71,6 +72,10 @@ type Table[K external.Object] struct {
 	NoName bool
 	// Dated says that resources have the field created_at.
 	Dated bool
+	// Lingers is [external.Kind.Lingers].
+	Lingers bool
+	// Uses is [external.Kind.Uses]; it may be nil.
+	Uses func(K) []external.Resource
 	// Marked is the field with the UID of the object that a resource is created for:
 	// "metadata", or a text such as "description", which is corrected once the ID is known.
 	// Empty means that there is no such field.
@@ -282,11 +287,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Res
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	all := make([]*Resource, 0, len(items))
-	for _, item := range items {
-		all = append(all, a.listed(item))
-	}
-	return all, nil
+	return Each(items, a.listed), nil
 }
 
 // listed returns the [Resource] of a list item.

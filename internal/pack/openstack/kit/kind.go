@@ -19,7 +19,7 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 		observe = table.report
 	}
 	return external.Kind[K, *Resource]{
-		GVK: GVK(table.Kind), Relations: table.References.Relations, Identify: table.Identify,
+		GVK: GVK(KindOf[K]()), Relations: table.References.Relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
 		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return site(ctx, c, in) },
@@ -34,7 +34,8 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 			}
 			return Access(connection, a), nil
 		},
-		Cloud: openstack.CloudOf, Name: Name[K], Marked: table.Marked != "", Dated: table.Dated,
+		Cloud: openstack.CloudOf, Name: Name[K], Uses: table.Uses,
+		Marked: table.Marked != "", Dated: table.Dated, Lingers: table.Lingers,
 	}
 }
 
@@ -45,6 +46,9 @@ func (t *Table[K]) report(obj K, r *Resource) reconcile.Outcome {
 	status := reflect.New(field.Type().Elem())
 	Report(r, status.Interface(), t.Names)
 	field.Set(status)
+	if t.Amend != nil {
+		t.Amend(obj, r)
+	}
 	if len(t.Serving) == 0 {
 		return reconcile.Outcome{}
 	}
@@ -68,13 +72,18 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
 }
 
+// Each returns the results of a function for each value of a list.
+func Each[V, R any](values []V, of func(V) R) []R {
+	results := make([]R, 0, len(values))
+	for _, v := range values {
+		results = append(results, of(v))
+	}
+	return results
+}
+
 // Texts converts values to strings.
 func Texts[S ~string](values []S) []string {
-	texts := make([]string, 0, len(values))
-	for _, v := range values {
-		texts = append(texts, string(v))
-	}
-	return texts
+	return Each(values, func(v S) string { return string(v) })
 }
 
 // Wrap returns a kind whose actuator is wrapped, for requests that a [Table] can't describe.

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +15,9 @@ var Group = openstackv1alpha1.GroupVersion.Group
 
 // SecretKind is the kind of the objects with credentials.
 var SecretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+
+// KindOf returns the name of the kind with the Go type K: the scheme names a kind after its type.
+func KindOf[K external.Object]() string { return reflect.TypeFor[K]().Elem().Name() }
 
 // GVK returns the GroupVersionKind of a kind of the pack.
 func GVK(kind string) schema.GroupVersionKind { return openstackv1alpha1.GroupVersion.WithKind(kind) }

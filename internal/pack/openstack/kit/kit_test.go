@@ -110,13 +110,17 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestPairs: a pair may be longer than a spec's.
+// TestPairs: pairs of texts are reported in the order of their keys, without the mark. A pair may be
+// longer than a spec's.
 func TestPairs(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	r := &Resource{map[string]any{"f": map[string]any{"b": long, "a": "1", long: "2", "no text": 3, markerKey: "ours"}}}
-	got := Pairs(r, "f", func(key, value string) [2]string { return [2]string{key, value} })
-	want := [][2]string{{"a", "1"}, {"b", long[:LongestText]}, {long[:LongestText], "2"}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	said := map[string]any{"b": long, "a": "1", long: "2", "no text": 3, markerKey: "ours"}
+	var got openstackv1alpha1.FlavorResourceStatus
+	Report(&Resource{map[string]any{"extra_specs": said}}, &got, nil)
+	want := []openstackv1alpha1.FlavorExtraSpecStatus{
+		{Name: "a", Value: "1"}, {Name: "b", Value: long[:LongestText]}, {Name: long[:LongestText], Value: "2"},
+	}
+	if diff := cmp.Diff(want, got.ExtraSpecs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

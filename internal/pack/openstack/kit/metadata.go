@@ -71,19 +71,6 @@ func (t *Table[K]) withoutMark(r *Resource) *Resource {
 	return r
 }
 
-// Pairs returns a field of string pairs for a status, ordered by key, and cut as [Report] does.
-func Pairs[P any](r *Resource, name string, pair func(key, value string) P) []P {
-	object := r.Map(name)
-	keys := slices.Sorted(maps.Keys(object))
-	all := make([]P, 0, len(keys))
-	for _, key := range keys {
-		if value, ok := object[key].(string); ok && key != markerKey && len(all) < LongestList {
-			all = append(all, pair(Cut(key, LongestText), Cut(value, LongestText)))
-		}
-	}
-	return all
-}
-
 // Unlike returns the wanted pairs that are missing or different, and the keys that are not
 // wanted. Unlike ignores markerKey.
 func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]string, unset []string) {

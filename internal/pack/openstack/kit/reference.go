@@ -75,7 +75,8 @@ const (
 
 // Bind resolves the field paths of a kind's references. Bind panics if the kind has no such
 // field.
-func Bind[K external.Object](kind string, all []Reference) References {
+func Bind[K external.Object](all []Reference) References {
+	kind := KindOf[K]()
 	var bound References
 	add := func(r Reference) bool {
 		names, found := namesAt[K](r.Field)
@@ -143,12 +144,7 @@ func withoutSelf(extract relation.Extractor) relation.Extractor {
 
 // ids returns the ids of the resources that a reference stands for, in the order of the names.
 func (b boundReference) ids(obj external.Object, refs external.Refs) []string {
-	names := b.names(obj)
-	ids := make([]string, 0, len(names))
-	for _, name := range names {
-		ids = append(ids, refs.ID(GK(b.Target), name))
-	}
-	return ids
+	return Each(b.names(obj), func(name string) string { return refs.ID(GK(b.Target), name) })
 }
 
 // IDs returns the IDs of the resources that one field of an object refers to, such as

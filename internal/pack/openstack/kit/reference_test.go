@@ -12,7 +12,7 @@ import (
 
 // portReferences are two references of a Port: one in a list, and one that is in the filter as
 // well.
-var portReferences = Bind[*openstackv1alpha1.Port]("Port", []Reference{
+var portReferences = Bind[*openstackv1alpha1.Port]([]Reference{
 	{Target: "Subnet", Field: "spec.resource.addresses[].subnetRef"},
 	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "net"},
 	{Target: "Server", Field: "spec.resource.hostID.serverRef", Need: Once},
@@ -54,11 +54,11 @@ func TestBindPanics(t *testing.T) {
 			t.Error("a reference by a field that Port has not was bound")
 		}
 	}()
-	Bind[*openstackv1alpha1.Port]("Port", []Reference{{Target: "Router", Field: "spec.resource.routerRef"}})
+	Bind[*openstackv1alpha1.Port]([]Reference{{Target: "Router", Field: "spec.resource.routerRef"}})
 }
 
 func TestWithoutSelf(t *testing.T) {
-	references := Bind[*openstackv1alpha1.SecurityGroup]("SecurityGroup", []Reference{
+	references := Bind[*openstackv1alpha1.SecurityGroup]([]Reference{
 		{Target: "SecurityGroup", Field: "spec.resource.rules[].remoteGroupRef", Need: Completed},
 	})
 	group := &openstackv1alpha1.SecurityGroup{}

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -38,7 +39,7 @@ var unordered = []string{"tags", "subnets", "security_groups"}
 // Report copies the fields of a resource into a status. The OpenStack name of a status field is
 // its JSON name in snake case, unless names has another name for the path of the field, such as
 // fixedIPs.ip. A value that does not fit the Go type of its field is left out: a string is no
-// number.
+// number. Pairs such as metadata fit a list of structs with two fields.
 //
 // A field that the resource lacks is left out if its JSON tag has omitempty, and has the zero
 // value otherwise. An example is the domain of a Role, which is "" for most roles.
@@ -105,6 +106,8 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 			return
 		}
 		into.Set(part.Elem())
+	case isMap && isPairs(target):
+		into.Set(pairs(nested, target))
 	case isList && target.Kind() == reflect.Slice:
 		items := reflect.MakeSlice(target, 0, len(list))
 		for _, item := range list[:min(len(list), LongestList)] {
@@ -116,6 +119,26 @@ func set(into reflect.Value, value any, path string, names map[string]string) {
 	default:
 		leaf(into, value)
 	}
+}
+
+// isPairs reports whether a type is a list of pairs, such as FlavorExtraSpecStatus with Name and Value.
+func isPairs(t reflect.Type) bool {
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && t.Elem().NumField() == 2 &&
+		t.Elem().Field(1).Name == "Value"
+}
+
+// pairs returns a map of texts as a list of structs with a key and a value, ordered by key.
+func pairs(object map[string]any, list reflect.Type) reflect.Value {
+	all := reflect.MakeSlice(list, 0, len(object))
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if value, ok := object[key].(string); ok && key != markerKey && all.Len() < LongestList {
+			pair := reflect.New(list.Elem()).Elem()
+			pair.Field(0).SetString(Cut(key, LongestText))
+			pair.Field(1).SetString(Cut(value, LongestText))
+			all = reflect.Append(all, pair)
+		}
+	}
+	return all
 }
 
 // Moment parses a time. Cinder and Keystone return UTC without a zone.

@@ -57,7 +57,7 @@ func TestWithholdsEverywhere(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	table := Table[*openstackv1alpha1.User]{
-		Kind: "User", Path: "users", One: "user", Many: "users", Patch: true,
+		Path: "users", One: "user", Many: "users", Patch: true,
 		Fields: func(external.Input[*openstackv1alpha1.User]) []Field { return nil },
 		Tags:   func(*openstackv1alpha1.User) []string { return []string{"a"} },
 	}

@@ -9,15 +9,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Port.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Uses = uses
-	return k
-}
+type object = *openstackv1alpha1.Port
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+// References are the [kit.Reference] values of a Port.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
+	// Neutron refuses to delete a subnet while a port has an address of the subnet.
+	{Target: "Subnet", Field: "spec.resource.addresses[].subnetRef"},
+	{Target: "SecurityGroup", Field: "spec.resource.securityGroupRefs"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	{Target: "Server", Field: "spec.resource.hostID.serverRef", Need: kit.Once},
+})
+
+// Table describes the requests for Ports.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, References: References, Names: names, Uses: uses,
 	Serving: []string{"ACTIVE", "DOWN"},
 	Dated:   true,
 	Path:    "ports", One: "port", Many: "ports", Fields: fields,
@@ -34,7 +40,7 @@ func fields(in external.Input[object]) []kit.Field {
 		// If they are left out, Neutron chooses an address and the default security group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
 		kit.Set("security_groups", kit.IDs(in, References, "spec.resource.securityGroupRefs")).Given(),
-		kit.Set("allowed_address_pairs", pairs(r.AllowedAddressPairs)).Addresses(),
+		kit.Set("allowed_address_pairs", kit.Each(r.AllowedAddressPairs, pair)).Addresses(),
 		kit.Keep("port_security_enabled", security(r.PortSecurity)),
 		kit.Keep("binding:vnic_type", r.VnicType),
 		kit.Fixed("mac_address", r.MacAddress).Opaque(),
@@ -64,27 +70,21 @@ func hostOf(in external.Input[object]) string {
 }
 
 func addresses(in external.Input[object]) []map[string]string {
-	all := make([]map[string]string, 0, len(in.Object.Spec.Resource.Addresses))
-	for _, a := range in.Object.Spec.Resource.Addresses {
+	return kit.Each(in.Object.Spec.Resource.Addresses, func(a openstackv1alpha1.Address) map[string]string {
 		one := map[string]string{"subnet_id": *kit.ID(in, "Subnet", &a.SubnetRef)}
 		if a.IP != nil {
 			one["ip_address"] = string(*a.IP)
 		}
-		all = append(all, one)
-	}
-	return all
+		return one
+	})
 }
 
-func pairs(all []openstackv1alpha1.AllowedAddressPair) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, p := range all {
-		one := map[string]string{"ip_address": string(p.IP)}
-		if p.MAC != nil {
-			one["mac_address"] = string(*p.MAC)
-		}
-		texts = append(texts, one)
+func pair(p openstackv1alpha1.AllowedAddressPair) map[string]string {
+	one := map[string]string{"ip_address": string(p.IP)}
+	if p.MAC != nil {
+		one["mac_address"] = string(*p.MAC)
 	}
-	return texts
+	return one
 }
 
 // security returns nil if the network decides.
@@ -92,6 +92,26 @@ func security(s openstackv1alpha1.PortSecurityState) *bool {
 	if s != openstackv1alpha1.PortSecurityEnabled && s != openstackv1alpha1.PortSecurityDisabled {
 		return nil
 	}
-	enabled := s == openstackv1alpha1.PortSecurityEnabled
-	return &enabled
+	return new(s == openstackv1alpha1.PortSecurityEnabled)
+}
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"fixedIPs.ip":             "ip_address",
+	"allowedAddressPairs.ip":  "ip_address",
+	"allowedAddressPairs.mac": "mac_address",
+	"vnicType":                "binding:vnic_type",
+	"hostID":                  "binding:host_id",
+	"trustedVIF":              "trusted",
+}
+
+// uses returns the subnets of the port's addresses. If the spec has no addresses, Neutron
+// chooses them.
+func uses(p object) []external.Resource {
+	if p.Status.Resource == nil {
+		return nil
+	}
+	return kit.Each(p.Status.Resource.FixedIPs, func(a openstackv1alpha1.FixedIPStatus) external.Resource {
+		return external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID}
+	})
 }

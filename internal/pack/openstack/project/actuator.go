@@ -1,20 +1,22 @@
 package project
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Project.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.Project
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
-	Place: (*openstack.Scope).Cloud,
-	Path:  "projects", One: "project", Many: "projects", Patch: true, Fields: fields,
+// Table describes the requests for Projects.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Identity,
+	Place:   (*openstack.Scope).Cloud,
+	Path:    "projects", One: "project", Many: "projects", Patch: true, Fields: fields,
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -12,6 +12,17 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+type object = *openstackv1alpha1.RoleAssignment
+
+// References are the [kit.Reference] values of a RoleAssignment.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Role", Field: "spec.resource.roleRef", Body: "role_id", Query: "role.id"},
+	{Target: "User", Field: "spec.resource.userRef", Body: "user_id", Query: "user.id"},
+	{Target: "Group", Field: "spec.resource.groupRef", Body: "group_id", Query: "group.id"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "scope.project.id"},
+	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "scope.domain.id"},
+})
+
 // New returns the [external.Kind] of RoleAssignment.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
@@ -22,7 +33,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 
 // table describes the list. All other requests use the path of an assignment.
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
+	Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "role_assignments", Many: "role_assignments",
 	Fields: func(external.Input[object]) []kit.Field { return nil },

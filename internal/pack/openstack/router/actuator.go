@@ -1,21 +1,24 @@
 package router
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Router.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.Router
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Observe: observe,
-	Dated: true,
-	Path:  "routers", One: "router", Many: "routers", Fields: fields,
+// Table describes the requests for Routers.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, Amend: amend,
+	Serving: []string{"ACTIVE"}, Dated: true,
+	Path: "routers", One: "router", Many: "routers", Fields: fields,
 	Tags: func(r object) []string { return kit.Texts(r.Spec.Resource.Tags) },
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Network", Field: "spec.resource.externalGateways[].networkRef"},
+		{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -35,4 +38,10 @@ func gateway(in external.Input[object]) *map[string]string {
 		return &map[string]string{"network_id": *kit.ID(in, "Network", &g.NetworkRef)}
 	}
 	return nil
+}
+
+func amend(o object, r *kit.Resource) {
+	if id, _ := r.Map("external_gateway_info")["network_id"].(string); id != "" {
+		o.Status.Resource.ExternalGateways = []openstackv1alpha1.ExternalGatewayStatus{{NetworkID: id}}
+	}
 }

@@ -11,7 +11,18 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
+
+const kind = "RouterInterface"
+
+type object = *openstackv1alpha1.RouterInterface
+
+// References are the [kit.Reference] values of a RouterInterface.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Router", Field: "spec.routerRef"},
+	{Target: "Subnet", Field: "spec.subnetRef"},
+})
 
 // New returns the [external.Kind] of RouterInterface.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -111,3 +122,7 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 	body := map[string]any{"port_id": id}
 	return kit.Explain(kit.Call(ctx, a.Client, http.MethodPut, a.change(in, "remove_router_interface"), body, nil))
 }
+
+// observe writes no status.resource: status.id is all that there is. A RouterInterface is
+// available once its port is ACTIVE.
+func observe(_ object, r *kit.Resource) reconcile.Outcome { return kit.Status(r, "ACTIVE") }

@@ -5,10 +5,23 @@ import (
 	"net/http"
 	"slices"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+const kind = "SecurityGroup"
+
+type object = *openstackv1alpha1.SecurityGroup
+
+// References are the [kit.Reference] values of a SecurityGroup.
+var References = kit.Bind[object]([]kit.Reference{
+	// Neutron deletes a rule together with the group in its remote_group_id. Two groups often
+	// name each other.
+	{Target: kind, Field: "spec.resource.rules[].remoteGroupRef", Need: kit.Completed},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+})
 
 // New returns the [external.Kind] of SecurityGroup.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -18,7 +31,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Observe: observe,
+	Service: (*openstack.Scope).Network, References: References, Amend: amend,
 	Dated: true,
 	Path:  "security-groups", One: "security_group", Many: "security_groups", Fields: fields,
 	Tags: func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },

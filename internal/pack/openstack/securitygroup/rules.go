@@ -41,17 +41,12 @@ var everything = []string{"0.0.0.0/0", "::/0"}
 // two rules.
 func (r *rule) key() key {
 	k := key{
-		direction: r.Direction, ethertype: r.Ethertype, protocol: number(r), group: deref(r.RemoteGroup),
-		addressGroup: deref(r.AddressGroup), prefix: kit.CanonicalAddress(deref(r.Prefix)), low: -1, high: -1,
+		direction: r.Direction, ethertype: r.Ethertype, protocol: number(r), group: ptr.Deref(r.RemoteGroup, ""),
+		addressGroup: ptr.Deref(r.AddressGroup, ""), prefix: kit.CanonicalAddress(ptr.Deref(r.Prefix, "")),
+		low: ptr.Deref(r.Min, -1), high: ptr.Deref(r.Max, -1),
 	}
 	if slices.Contains(everything, k.prefix) {
 		k.prefix = ""
-	}
-	if r.Min != nil {
-		k.low = *r.Min
-	}
-	if r.Max != nil {
-		k.high = *r.Max
 	}
 	if k.low == 1 && k.high == 65535 { // Neutron drops a range of all ports.
 		k.low, k.high = -1, -1
@@ -68,7 +63,7 @@ var numbers = map[string]string{
 
 // number returns the protocol number of a rule.
 func number(r *rule) string {
-	protocol := deref(r.Protocol)
+	protocol := ptr.Deref(r.Protocol, "")
 	if known, named := numbers[protocol]; named {
 		protocol = known
 	}
@@ -76,13 +71,6 @@ func number(r *rule) string {
 		return "58"
 	}
 	return protocol
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func (r *rule) same(other *rule) bool {
@@ -140,18 +128,10 @@ func wantedRules(in external.Input[object], group string) []rule {
 }
 
 func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, group string) rule {
-	r := rule{Group: group, Direction: "ingress", Ethertype: string(s.Ethertype)}
-	if s.Direction != nil {
-		r.Direction = string(*s.Direction)
-	}
-	if s.Protocol != nil {
-		r.Protocol = (*string)(s.Protocol)
-	}
-	if s.RemoteIPPrefix != nil {
-		r.Prefix = (*string)(s.RemoteIPPrefix)
-	}
-	if s.Description != nil {
-		r.Description = string(*s.Description)
+	r := rule{
+		Group: group, Direction: string(ptr.Deref(s.Direction, "ingress")), Ethertype: string(s.Ethertype),
+		Protocol: (*string)(s.Protocol), Prefix: (*string)(s.RemoteIPPrefix),
+		Description: string(ptr.Deref(s.Description, "")),
 	}
 	if p := s.PortRange; p != nil {
 		r.Min, r.Max = (*int32)(&p.Min), (*int32)(&p.Max)
@@ -164,6 +144,10 @@ func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, g
 	}
 	return r
 }
+
+// amend reports the rules. Kind.Vital contains the rules, so the group is available only when its
+// rules are complete.
+func amend(g object, r *kit.Resource) { g.Status.Resource.Rules = statuses(r) }
 
 // statuses returns the rules for status.resource.rules.
 func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
@@ -178,7 +162,7 @@ func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 		s := openstackv1alpha1.SecurityGroupRuleStatus{
 			ID: one.ID, Description: kit.Cut(one.Description, kit.LongestText),
 			Direction: one.Direction, Ethertype: one.Ethertype,
-			Protocol: deref(one.Protocol), RemoteIPPrefix: deref(one.Prefix), RemoteGroupID: deref(one.RemoteGroup),
+			Protocol: ptr.Deref(one.Protocol, ""), RemoteIPPrefix: ptr.Deref(one.Prefix, ""), RemoteGroupID: ptr.Deref(one.RemoteGroup, ""),
 		}
 		// A rule for an ICMP type may have no code; the status shows 0.
 		ports := openstackv1alpha1.PortRangeStatus{Min: ptr.Deref(one.Min, 0), Max: ptr.Deref(one.Max, 0)}

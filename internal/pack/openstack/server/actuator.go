@@ -18,19 +18,49 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+const kind = "Server"
+
+type (
+	object = *openstackv1alpha1.Server
+	hints  = openstackv1alpha1.ServerSchedulerHints
+)
+
+// Paths of references whose IDs are in parts of the request that kit.Reference.Body can't
+// describe.
+const (
+	bootVolumeRef  = "spec.resource.bootVolume.volumeRef"
+	portRefs       = "spec.resource.ports[].portRef"
+	volumeRefs     = "spec.resource.volumes[].volumeRef"
+	differentHosts = "spec.resource.schedulerHints.differentHostServerRefs"
+	sameHosts      = "spec.resource.schedulerHints.sameHostServerRefs"
+)
+
+// References are the [kit.Reference] values of a Server.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Image", Field: "spec.resource.imageRef", Body: "imageRef"},
+	{Target: "Volume", Field: bootVolumeRef},
+	{Target: "Flavor", Field: "spec.resource.flavorRef", Need: kit.Once, Body: "flavorRef"},
+	{Target: "Secret", Field: "spec.resource.userData.secretRef", Need: kit.Once},
+	{Target: "Port", Field: portRefs},
+	{Target: "Volume", Field: volumeRefs},
+	{Target: "ServerGroup", Field: "spec.resource.schedulerHints.serverGroupRef", Need: kit.Once},
+	{Target: "KeyPair", Field: "spec.resource.keypairRef", Need: kit.Once, Body: "key_name"},
+	{Target: kind, Field: differentHosts, Need: kit.Once},
+	{Target: kind, Field: sameHosts, Need: kit.Once},
+})
+
 // New returns the [external.Kind] of Server.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Differs = differs
-	k.Lingers = true
 	k.Alters = []schema.GroupKind{kit.GK("Port"), kit.GK("Volume")}
 	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a, c} })
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Compute, References: References,
+	Service: (*openstack.Scope).Compute, References: References,
 	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: metadataField,
-	Fields: fields, Names: names, Observe: observe,
+	Fields: fields, Names: names, Observe: observe, Lingers: true,
 	// Nova takes a name for a pattern, and only administrators can filter by availability zone.
 	Compared: []string{"name", "availabilityZone"},
 	Adapt: func(in external.Input[object], query url.Values) {
@@ -72,11 +102,7 @@ func networks(in external.Input[object]) any {
 	if len(wanted) == 0 {
 		return "none"
 	}
-	all := make([]map[string]string, 0, len(wanted))
-	for _, id := range wanted {
-		all = append(all, map[string]string{"port": id})
-	}
-	return all
+	return kit.Each(wanted, func(id string) map[string]string { return map[string]string{"port": id} })
 }
 
 func pairs(all []openstackv1alpha1.ServerMetadata) map[string]string {

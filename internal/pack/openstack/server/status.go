@@ -29,7 +29,6 @@ var names = map[string]string{
 }
 
 type (
-	pair          = openstackv1alpha1.ServerMetadataStatus
 	interfaceSeen = openstackv1alpha1.ServerInterfaceStatus
 	volumeSeen    = openstackv1alpha1.ServerVolumeStatus
 )
@@ -48,9 +47,6 @@ func observe(s object, r *kit.Resource) reconcile.Outcome {
 	if drive, told := r.Fields["config_drive"].(string); told {
 		status.ConfigDrive = new(strings.EqualFold(drive, "true"))
 	}
-	status.Metadata = kit.Pairs(r, metadataField, func(key, value string) pair {
-		return pair{Key: key, Value: value}
-	})
 	// Nova returns them in another order each time.
 	slices.SortFunc(status.Interfaces, func(a, b interfaceSeen) int { return cmp.Compare(a.PortID, b.PortID) })
 	slices.SortFunc(status.Volumes, func(a, b volumeSeen) int { return cmp.Compare(a.ID, b.ID) })

@@ -1,20 +1,20 @@
 package servergroup
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of ServerGroup.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.ServerGroup
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Compute, References: References,
-	Path: "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
+// Table describes the requests for ServerGroups.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Compute,
+	Path:    "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
 	Unfiltered: true, Compared: []string{"name"},
+	References: kit.Bind[object](nil),
 }
 
 func fields(in external.Input[object]) []kit.Field {

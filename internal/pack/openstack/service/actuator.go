@@ -1,20 +1,20 @@
 package service
 
 import (
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// New returns the [external.Kind] of Service.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	return kit.Kind(c, &table)
-}
+type object = *openstackv1alpha1.Service
 
-var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References,
-	Place: (*openstack.Scope).Cloud,
-	Path:  "services", One: "service", Many: "services", Patch: true, Fields: fields,
+// Table describes the requests for Services.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Identity,
+	Place:   (*openstack.Scope).Cloud,
+	Path:    "services", One: "service", Many: "services", Patch: true, Fields: fields,
+	References: kit.Bind[object](nil),
 }
 
 func fields(in external.Input[object]) []kit.Field {

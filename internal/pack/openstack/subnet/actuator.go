@@ -7,6 +7,18 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
+const kind = "Subnet"
+
+type object = *openstackv1alpha1.Subnet
+
+// References are the [kit.Reference] values of a Subnet.
+var References = kit.Bind[object]([]kit.Reference{
+	// A subnet is part of its network and must be deleted first.
+	{Target: "Network", Field: "spec.resource.networkRef", Body: "network_id", Query: "network_id"},
+	{Target: "Router", Field: "spec.resource.routerRef"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+})
+
 // New returns the [external.Kind] of Subnet.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
@@ -16,7 +28,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+	Service: (*openstack.Scope).Network, References: References, Names: names,
 	Dated: true,
 	Path:  "subnets", One: "subnet", Many: "subnets", Fields: fields,
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
@@ -31,12 +43,12 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Default("enable_dhcp", r.EnableDHCP, true),
 		kit.List("dns_nameservers", r.DNSNameservers).Addresses(),
-		kit.Set("host_routes", routes(r.HostRoutes)).Addresses(),
+		kit.Set("host_routes", kit.Each(r.HostRoutes, route)).Addresses(),
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
 		gateway(r.Gateway),
 	}
 	if len(r.AllocationPools) > 0 { // If the spec has none, Neutron has chosen them.
-		all = append(all, kit.Set("allocation_pools", pools(r.AllocationPools)).Addresses())
+		all = append(all, kit.Set("allocation_pools", r.AllocationPools).Addresses())
 	}
 	if v6 := r.IPv6; v6 != nil {
 		all = append(all, kit.Fixed("ipv6_address_mode", v6.AddressMode), kit.Fixed("ipv6_ra_mode", v6.RAMode))
@@ -57,18 +69,15 @@ func gateway(g *openstackv1alpha1.SubnetGateway) kit.Field {
 	}
 }
 
-func pools(all []openstackv1alpha1.AllocationPool) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, p := range all {
-		texts = append(texts, map[string]string{"start": string(p.Start), "end": string(p.End)})
-	}
-	return texts
+func route(r openstackv1alpha1.HostRoute) map[string]string {
+	return map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)}
 }
 
-func routes(all []openstackv1alpha1.HostRoute) []map[string]string {
-	texts := make([]map[string]string, 0, len(all))
-	for _, r := range all {
-		texts = append(texts, map[string]string{"destination": string(r.Destination), "nexthop": string(r.NextHop)})
-	}
-	return texts
+// names are the fields with another name in OpenStack.
+var names = map[string]string{
+	"subnetPoolID":       "subnetpool_id",
+	"hostRoutes.nextHop": "nexthop",
+	"dnsPublishFixedIP":  "dns_publish_fixed_ip",
+	"ipv6.addressMode":   "ipv6_address_mode",
+	"ipv6.raMode":        "ipv6_ra_mode",
 }

@@ -5,10 +5,24 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.Trunk
+
+// References are the [kit.Reference] values of a Trunk.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Port", Field: "spec.resource.portRef", Body: "port_id", Query: "port_id"},
+	// The finalizer of subports has its own name: a Port may be a subport of one Trunk and, by
+	// mistake, the port of another.
+	{Target: "Port", Field: "spec.resource.subports[].portRef", Guard: "Trunk-Subport"},
+	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+})
 
 // New returns the [external.Kind] of Trunk.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -18,7 +32,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Network, References: References, Names: names,
+	Service: (*openstack.Scope).Network, References: References, Names: names,
 	Dated: true,
 	Path:  "trunks", One: "trunk", Many: "trunks", Fields: fields,
 	Tags: func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
@@ -131,10 +145,13 @@ func (a actuator) enable(ctx context.Context, id string, up bool) error {
 
 // Delete implements external.Actuator. Neutron refuses to delete a trunk that is down.
 func (a actuator) Delete(ctx context.Context, in external.Input[object], id string) error {
-	if r := in.Object.Status.Resource; r != nil && r.AdminStateUp != nil && !*r.AdminStateUp {
+	if r := in.Object.Status.Resource; r != nil && !ptr.Deref(r.AdminStateUp, true) {
 		if err := a.enable(ctx, id, true); err != nil {
 			return err
 		}
 	}
 	return a.Actuator.Delete(ctx, in, id)
 }
+
+// names are the fields with another name in OpenStack.
+var names = map[string]string{"subports": "sub_ports"}

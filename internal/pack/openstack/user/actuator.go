@@ -4,10 +4,20 @@ import (
 	"context"
 	"slices"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.User
+
+// References are the [kit.Reference] values of a User.
+var References = kit.Bind[object]([]kit.Reference{
+	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
+	{Target: "Project", Field: "spec.resource.defaultProjectRef", Body: "default_project_id"},
+	{Target: "Secret", Field: "spec.resource.passwordRef", Need: kit.Content},
+})
 
 // New returns the [external.Kind] of User.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -17,7 +27,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 }
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Identity, References: References, Observe: observe,
+	Service: (*openstack.Scope).Identity, References: References, Observe: observe,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "users", One: "user", Many: "users", Patch: true, Fields: fields,
 }

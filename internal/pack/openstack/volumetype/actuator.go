@@ -5,10 +5,16 @@ import (
 	"net/url"
 	"slices"
 
+	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
+
+type object = *openstackv1alpha1.VolumeType
+
+// References are the [kit.Reference] values of a VolumeType.
+var References = kit.Bind[object](nil)
 
 // New returns the [external.Kind] of VolumeType.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
@@ -21,7 +27,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 const specsField = "extra_specs"
 
 var table = kit.Table[object]{
-	Kind: kind, Service: (*openstack.Scope).Volume, References: References, Observe: observe,
+	Service: (*openstack.Scope).Volume, References: References,
 	Place: (*openstack.Scope).Region,
 	Path:  "types", One: "volume_type", Many: "volume_types", Fields: fields,
 	Always:     url.Values{"is_public": {"None"}}, // Otherwise Cinder lists public types only.
