@@ -77,6 +77,8 @@ type doctor struct {
 	skew bool
 	// templates are the guards that the installation should have, by the name of the pack.
 	templates map[string]map[object.ID]client.Object
+	// additions are the kinds that commands enabled, such as kinship azure enable.
+	additions []pack.Addition
 }
 
 // Examine checks an installation and changes nothing. For an option that the caller leaves empty,

@@ -44,9 +44,22 @@ func (d *doctor) checkDefinitions(ctx context.Context) (int, []Finding, error) {
 		if apierrors.IsNotFound(err) {
 			live = nil
 		}
-		findings = append(findings, d.compareDefinition(live, template)...)
+		if live != nil && live.DeletionTimestamp == nil && !isOurs(live) {
+			findings = append(findings, Finding{
+				Object: definitionID(template.Name), Field: "metadata.labels[" + partOfLabel + "]", Reason: "Foreign",
+				Message: "another project has installed the definition",
+				Action:  "remove it, or take it over with kinship operator --install --adopt",
+			})
+			continue
+		}
+		findings = append(findings, d.compareDefinition(live, template, reinstall)...)
 	}
-	return len(templates), findings, nil
+	enabled, err := d.checkAddedDefinitions(ctx)
+	return len(templates) + len(d.additions), append(findings, enabled...), err
+}
+
+func definitionID(name string) object.ID {
+	return object.ID{Group: relation.DefinitionKind.Group, Kind: relation.DefinitionKind.Kind, Name: name}
 }
 
 // installedVersion returns the app.kubernetes.io/version label of the installed CRDs, or "".
@@ -94,22 +107,20 @@ func (d *doctor) checkRelease(ctx context.Context) (*Finding, error) {
 }
 
 // compareDefinition returns the Findings about a CustomResourceDefinition. The parameter live is
-// nil if the CustomResourceDefinition does not exist.
-func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
-	id := object.ID{Group: relation.DefinitionKind.Group, Kind: relation.DefinitionKind.Kind, Name: template.Name}
+// nil if the CustomResourceDefinition does not exist. The parameter repair is the Action that
+// installs the CustomResourceDefinition again.
+func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourceDefinition, repair string) []Finding {
+	id := definitionID(template.Name)
 	found := func(field, reason, message, action string) []Finding {
 		return []Finding{{Object: id, Field: field, Reason: reason, Message: message, Action: action}}
 	}
 	switch {
 	case live == nil:
-		return found("", "DefinitionMissing", "the definition is missing, so its kind does not exist", reinstall)
+		return found("", "DefinitionMissing", "the definition is missing, so its kind does not exist", repair)
 	case live.DeletionTimestamp != nil:
 		return found("metadata.deletionTimestamp", "Terminating",
 			"the definition is being deleted, with all objects of its kind",
-			"kubectl kinship why customresourcedefinition/"+template.Name+" says what it waits for; then "+reinstall)
-	case !isOurs(live):
-		return found("metadata.labels["+partOfLabel+"]", "Foreign", "another project has installed the definition",
-			"remove it, or take it over with kinship operator --install --adopt")
+			"kubectl kinship why customresourcedefinition/"+template.Name+" says what it waits for; then "+repair)
 	}
 	for _, c := range live.Status.Conditions {
 		wanted := c.Type == apiextensionsv1.Established || c.Type == apiextensionsv1.NamesAccepted
@@ -125,14 +136,16 @@ func (d *doctor) compareDefinition(live, template *apiextensionsv1.CustomResourc
 	if mark := template.Labels[versionLabel]; release(mark) != nil && live.Labels[versionLabel] != mark {
 		return found("metadata.labels["+versionLabel+"]", "VersionSkew",
 			fmt.Sprintf("the definition is of release %q, and others are of release %s", live.Labels[versionLabel], mark),
-			reinstall)
+			repair)
 	}
-	return compareVersions(id, live, template)
+	return compareVersions(id, live, template, repair)
 }
 
 // compareVersions returns a Finding about the first of spec.versions that is not served, or whose
 // schema differs from the template's.
-func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourceDefinition) []Finding {
+func compareVersions(
+	id object.ID, live, template *apiextensionsv1.CustomResourceDefinition, repair string,
+) []Finding {
 	for i := range template.Spec.Versions {
 		want := &template.Spec.Versions[i]
 		at := slices.IndexFunc(live.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
@@ -143,12 +156,12 @@ func compareVersions(id object.ID, live, template *apiextensionsv1.CustomResourc
 		case at < 0 || !live.Spec.Versions[at].Served:
 			return []Finding{{
 				Object: id, Field: field + ".served", Reason: "NotServed",
-				Message: "the version is not served, so the operator can't read its objects", Action: reinstall,
+				Message: "the version is not served, so the operator can't read its objects", Action: repair,
 			}}
 		case !sameJSON(live.Spec.Versions[at].Schema, want.Schema):
 			return []Finding{{
 				Object: id, Field: field + ".schema", Reason: "DefinitionAltered",
-				Message: "the schema is not that of this release: the API server may drop or refuse fields", Action: reinstall,
+				Message: "the schema is not that of this release: the API server may drop or refuse fields", Action: repair,
 			}}
 		}
 	}

@@ -28,10 +28,12 @@ type grant struct {
 	account string
 	// namespace is the namespace of a RoleBinding; "" means the whole cluster.
 	namespace string
+	// repair is the Action that gives the rights again.
+	repair string
 }
 
 // grantsOf joins the Roles, ClusterRoles and bindings among objects to grants.
-func grantsOf(objects []client.Object) []grant {
+func grantsOf(objects []client.Object, repair string) []grant {
 	key := func(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 	roles, rules := map[string]client.Object{}, map[string][]rbacv1.PolicyRule{}
 	for _, obj := range objects {
@@ -52,7 +54,7 @@ func grantsOf(objects []client.Object) []grant {
 		}
 		k := key(ref.Kind, namespace, ref.Name)
 		for _, s := range subjects {
-			all = append(all, grant{roles[k], binding, rules[k], s.Name, binding.GetNamespace()})
+			all = append(all, grant{roles[k], binding, rules[k], s.Name, binding.GetNamespace(), repair})
 		}
 	}
 	for _, obj := range objects {
@@ -76,8 +78,12 @@ func (d *doctor) checkRights(ctx context.Context) (int, []Finding, error) {
 	if err != nil {
 		return 0, nil, err
 	}
+	grants := grantsOf(objects, reinstall)
+	for _, a := range d.additions {
+		grants = append(grants, grantsOf(a.Rights, a.Repair)...)
+	}
 	checked := 0
-	for _, g := range grantsOf(objects) {
+	for _, g := range grants {
 		asked := g.rights()
 		checked += len(asked)
 		denied, err := d.denied(ctx, g, asked)
@@ -91,9 +97,24 @@ func (d *doctor) checkRights(ctx context.Context) (int, []Finding, error) {
 		if err != nil {
 			return checked, findings, err
 		}
-		findings = append(findings, why...)
+		findings = appendNew(findings, why...)
 	}
-	return checked, findings, nil
+	roles, users, err := d.checkUserRoles(ctx)
+	return checked + roles, append(findings, users...), err
+}
+
+// appendNew appends those Findings about which findings has none of the same object, reason and message: the roles
+// and bindings of many kinds are the same objects.
+func appendNew(findings []Finding, more ...Finding) []Finding {
+	for _, f := range more {
+		known := slices.ContainsFunc(findings, func(other Finding) bool {
+			return other.Object == f.Object && other.Reason == f.Reason && other.Message == f.Message
+		})
+		if !known {
+			findings = append(findings, f)
+		}
+	}
+	return findings
 }
 
 // checkAccounts returns a Finding AccountMissing for each ServiceAccount that does not exist.
@@ -196,7 +217,7 @@ func (d *doctor) whyDenied(
 		}
 		if live == nil {
 			return []Finding{{
-				Object: id, Reason: part.reason, Message: "account " + g.account + " has no rights without it", Action: reinstall,
+				Object: id, Reason: part.reason, Message: "account " + g.account + " has no rights without it", Action: g.repair,
 			}}, nil
 		}
 	}
@@ -233,7 +254,7 @@ func (d *doctor) whyDenied(
 		}
 		findings = append(findings, Finding{
 			Object: id, Field: "rules", Reason: "RightMissing", Message: message,
-			Action: "add the rule to the role, or " + reinstall,
+			Action: "add the rule to the role, or " + g.repair,
 		})
 	}
 	return findings, nil
@@ -273,13 +294,14 @@ func (d *doctor) checkBinding(ctx context.Context, g grant) ([]Finding, error) {
 	case !named:
 		return []Finding{{
 			Object: id, Field: "subjects", Reason: "BindingAltered",
-			Message: "the binding does not name account " + g.account, Action: reinstall,
+			Message: "the binding does not name account " + g.account,
+			Action:  "delete the binding, and " + g.repair,
 		}}, nil
 	case ref.Name != g.role.GetName():
 		return []Finding{{
 			Object: id, Field: "roleRef", Reason: "BindingAltered",
 			Message: "the binding names role " + ref.Name + ", not " + g.role.GetName(),
-			Action:  "delete the binding, because its roleRef can't be changed, and " + reinstall,
+			Action:  "delete the binding, because its roleRef can't be changed, and " + g.repair,
 		}}, nil
 	}
 	return nil, nil

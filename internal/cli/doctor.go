@@ -51,6 +51,7 @@ flags.`,
 	c.flags.withoutNamespace() // The operator's namespace has a fixed name.
 	c.flags.addTo(cmd.Flags())
 	c.addInstallationFlags(cmd.Flags(), "", "")
+	c.addCatalogueFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&c.output, "output", "o", doctorOutputs[0], "one of "+strings.Join(doctorOutputs, ", "))
 	return cmd
 }
@@ -60,6 +61,10 @@ func (c *doctor) run(cmd *cobra.Command, _ []string) error {
 		return misused(fmt.Errorf("no output %q: there are %s", c.output, strings.Join(doctorOutputs, ", ")))
 	}
 	if err := c.parseKinds(); err != nil {
+		return misused(err)
+	}
+	var err error
+	if c.options.Azure.Catalogue, err = readCatalogue(c.catalogue); err != nil {
 		return misused(err)
 	}
 	if err := c.complete(); err != nil {
@@ -127,7 +132,11 @@ func printDiagnosis(w io.Writer, report *app.Diagnosis, now time.Time) {
 			fmt.Fprintf(w, "  %s: %s: %s\n    To do: %s\n", f.Reason, render.Plain(place), render.Plain(f.Message), f.Action)
 		}
 	}
-	if findings > 0 {
+	switch findings {
+	case 0:
+	case 1:
+		fmt.Fprintln(w, "1 finding")
+	default:
 		fmt.Fprintf(w, "%d findings\n", findings)
 	}
 }

@@ -181,12 +181,17 @@ func (c *operator) addAzureFlags(cmd *cobra.Command) {
 			"the operator's environment, which then act for every user who may write Azure objects) or none (for the emulator)")
 	f.StringVar(&o.Subscription, "azure-subscription", "",
 		"subscription of Azure objects without ownerRef and spec.credentialsRef")
-	f.StringVar(&c.catalogue, "azure-catalogue", "",
-		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
+	c.addCatalogueFlag(f)
 	f.StringVar((*string)(&o.Submission), "azure-submission", string(azure.ByPut),
 		"how resources are sent to Azure: put (by id) or deployment (a template for each)")
 	f.DurationVar(&o.Resync, "azure-resync", 10*time.Minute,
 		"how often Azure resources are compared with their specs; negative is never")
+}
+
+// addCatalogueFlag adds the flag of the file with the kinds of Azure.
+func (c *operator) addCatalogueFlag(f *pflag.FlagSet) {
+	f.StringVar(&c.catalogue, "azure-catalogue", "",
+		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
 }
 
 // readCatalogue reads the file of --azure-catalogue. Without a file, readCatalogue returns the embedded catalogue.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -68,6 +69,28 @@ type Pack struct {
 	// Enabled finds what was installed after the installation of the pack, such as the definitions of kinds
 	// that a command enabled. Uninstall removes these objects. Enabled may be nil.
 	Enabled func(context.Context, client.Client) ([]*unstructured.Unstructured, error)
+	// Additions returns what each kind needs that a command enabled, for an account that may act in some
+	// namespaces; no namespaces means all. `kinship doctor` compares the cluster with the Additions. Additions
+	// may be nil.
+	Additions func(ctx context.Context, c client.Client, account rbacv1.Subject, namespaces []string) ([]Addition, error)
+}
+
+// Addition is what one kind needs that a command enabled in an installation, such as `kinship azure enable`.
+type Addition struct {
+	// Name of the CustomResourceDefinition of the kind.
+	Name string
+	// Definition is the CustomResourceDefinition as the command installs it. Definition is nil for a
+	// definition that another tool installed, and for one that Unknown is about.
+	Definition *apiextensionsv1.CustomResourceDefinition
+	// Unknown says why Definition can't be made, such as a version that this program does not know.
+	Unknown error
+	// Rights are a ClusterRole with the rights of the account to the kind, and its bindings. The ClusterRole
+	// in the cluster may have more rules.
+	Rights []client.Object
+	// UserRoles have the rights of users to the kind. The ClusterRoles in the cluster may have more rules.
+	UserRoles []*rbacv1.ClusterRole
+	// Repair is the command that installs all this again.
+	Repair string
 }
 
 // Enforcement says whether a webhook or a policy refuses the deletion of protected objects.

@@ -14,12 +14,16 @@ var (
 	EditVerbs = []string{"create", "update", "patch", "delete", "deletecollection"}
 )
 
+// AggregateLabel returns the label by which Kubernetes adds the rules of a ClusterRole to its ClusterRole view, edit or
+// admin.
+func AggregateLabel(to string) string { return "rbac.authorization.k8s.io/aggregate-to-" + to }
+
 // UserRole returns a ClusterRole with verbs on kinds, such as networks.openstack.k-orc.cloud. Kubernetes adds the rules
 // to those of its ClusterRoles view, edit or admin, which aggregateTo names.
 func UserRole(name string, kinds, verbs []string, aggregateTo ...string) *rbacv1.ClusterRole {
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{}}}
 	for _, to := range aggregateTo {
-		role.Labels["rbac.authorization.k8s.io/aggregate-to-"+to] = "true"
+		role.Labels[AggregateLabel(to)] = "true"
 	}
 	at := map[string]int{}
 	for _, kind := range kinds {

@@ -235,10 +235,7 @@ func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, 
 			}
 		}
 	}
-	for _, want := range []*rbacv1.ClusterRole{
-		pack.UserRole(RoleName+"-view", kinds, pack.ViewVerbs, "view", "edit", "admin"),
-		pack.UserRole(RoleName+"-edit", kinds, pack.EditVerbs, "edit", "admin"),
-	} {
+	for _, want := range userRoles(kinds) {
 		users, err := readRole(ctx, c, want.Name)
 		if err != nil {
 			return err
@@ -249,6 +246,15 @@ func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, 
 		}
 	}
 	return nil
+}
+
+// userRoles returns the ClusterRoles of users with the rights to kinds, such as
+// virtualnetworks.microsoft.network.infra.azure.com.
+func userRoles(kinds []string) []*rbacv1.ClusterRole {
+	return []*rbacv1.ClusterRole{
+		pack.UserRole(RoleName+"-view", kinds, pack.ViewVerbs, "view", "edit", "admin"),
+		pack.UserRole(RoleName+"-edit", kinds, pack.EditVerbs, "edit", "admin"),
+	}
 }
 
 func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {

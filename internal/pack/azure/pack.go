@@ -84,7 +84,11 @@ func Pack(options Options) pack.Pack {
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return setup(ctx, mgr, env, options)
 		},
-		Traces: traces, Enabled: enabledObjects,
+		Traces: traces, Enabled: enabledObjects, Additions: func(
+			ctx context.Context, c client.Client, account rbacv1.Subject, namespaces []string,
+		) ([]pack.Addition, error) {
+			return additions(ctx, c, options.kinds(), Grant{account, namespaces})
+		},
 		Trim: func(cached any) {
 			if obj, ok := cached.(*external.Unstructured); ok {
 				obj.ShareNames()

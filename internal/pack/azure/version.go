@@ -38,8 +38,7 @@ func versions(
 		known := all.Find(gvk)
 		switch stored, _ := version["storage"].(bool); {
 		case known == nil:
-			return nil, fmt.Errorf("%s is enabled in version %s, which this catalogue doesn't have: "+
-				"use the catalogue with which it was enabled", k.Kind, name)
+			return nil, &unknownVersion{k.Kind, name}
 		case stored:
 			enabled = append([]*catalogue.Kind{known}, enabled...)
 		default:
@@ -67,6 +66,12 @@ func define(
 		}
 		enabled = append(enabled, k)
 	}
+	return enabledDefinition(all, enabled)
+}
+
+// enabledDefinition returns the CustomResourceDefinition of a kind that is enabled in some versions, the stored
+// version first.
+func enabledDefinition(all *catalogue.Catalogue, enabled []*catalogue.Kind) (*unstructured.Unstructured, error) {
 	crd, err := catalogue.CRD(all, enabled)
 	if err != nil {
 		return nil, err
@@ -76,6 +81,15 @@ func define(
 	}
 	crd.SetLabels(enabledLabels())
 	return crd, nil
+}
+
+// unknownVersion is the error of a kind that is enabled in a version which the catalogue does not have.
+type unknownVersion struct{ kind, version string }
+
+// Error implements error.
+func (e *unknownVersion) Error() string {
+	return fmt.Sprintf("%s is enabled in version %s, which this catalogue doesn't have: "+
+		"use the catalogue with which it was enabled", e.kind, e.version)
 }
 
 // keepUnknownIn sets x-kubernetes-preserve-unknown-fields, so that the API server keeps fields in

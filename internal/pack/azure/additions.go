@@ -1,0 +1,137 @@
+package azure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// additions returns a pack.Addition for each kind of Azure that is installed, and for each kind to which [RoleName]
+// gives rights, in the order of the definitions' names. A definition that another tool than [Enable] installed, such
+// as a GitOps tool, has no pack.Addition.Definition: the operator serves its kind too, and needs the rights.
+func additions(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, grant Grant,
+) ([]pack.Addition, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
+	if err := c.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list definitions: %w", err)
+	}
+	role, err := readRole(ctx, c, RoleName)
+	if err != nil {
+		return nil, err
+	}
+	names, byEnable := kindsOfRules(role.Rules), map[string]bool{}
+	for _, name := range names {
+		byEnable[name] = true
+	}
+	for _, d := range list.Items {
+		if _, group, _ := strings.Cut(d.Name, "."); !strings.HasSuffix(group, catalogue.GroupSuffix) {
+			continue
+		}
+		names = append(names, d.Name)
+		byEnable[d.Name] = d.Labels[enabledLabel] != ""
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	found := make([]pack.Addition, 0, len(names))
+	for _, name := range names {
+		addition, err := additionOf(ctx, c, all, name, byEnable[name])
+		if err != nil {
+			return nil, err
+		}
+		plural, group, _ := strings.Cut(name, ".")
+		kind := &catalogue.Kind{Group: group, Plural: plural}
+		addition.Rights = append([]client.Object{&rbacv1.ClusterRole{
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Rules: RulesOf([]*catalogue.Kind{kind}),
+		}}, grant.bindings()...)
+		addition.UserRoles = userRoles([]string{name})
+		if len(grant.Namespaces) > 0 {
+			addition.Repair += " --namespaces " + strings.Join(grant.Namespaces, ",")
+		}
+		found = append(found, addition)
+	}
+	return found, nil
+}
+
+// additionOf returns the Name, the Definition and the Repair of the pack.Addition of a kind. Without byEnable,
+// another tool than [Enable] installed the definition.
+func additionOf(
+	ctx context.Context, c client.Client, all *catalogue.Catalogue, name string, byEnable bool,
+) (pack.Addition, error) {
+	a := pack.Addition{Name: name}
+	plural, group, _ := strings.Cut(name, ".")
+	at := slices.IndexFunc(all.Kinds(), func(k *catalogue.Kind) bool {
+		return k.Plural == plural && k.Group == group && all.Default(k.Type) == k
+	})
+	if at < 0 {
+		a.Repair = "kinship azure enable TYPE, with the catalogue that has the type"
+		a.Unknown = fmt.Errorf("this catalogue has no kind %s", name)
+		return a, nil
+	}
+	known := all.Kinds()[at]
+	a.Repair = "kinship azure enable " + known.Type
+	enabled, err := versions(ctx, c, all, known)
+	var unknown *unknownVersion
+	switch {
+	case errors.As(err, &unknown):
+		a.Unknown = err
+		return a, nil
+	case err != nil:
+		return a, err
+	case len(enabled) == 0: // The definition is missing.
+		enabled = []*catalogue.Kind{known}
+	}
+	a.Repair = "kinship azure enable"
+	for _, k := range enabled {
+		a.Repair += " " + k.Type
+		if k != known {
+			a.Repair += "@" + k.APIVersion
+		}
+	}
+	if !byEnable {
+		return a, nil
+	}
+	a.Definition, err = definitionIn(all, enabled)
+	return a, err
+}
+
+// definitionIn returns the CustomResourceDefinition of a kind in some versions, the stored version first.
+func definitionIn(
+	all *catalogue.Catalogue, enabled []*catalogue.Kind,
+) (*apiextensionsv1.CustomResourceDefinition, error) {
+	u, err := enabledDefinition(all, enabled)
+	if err != nil {
+		return nil, err
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, crd); err != nil {
+		return nil, fmt.Errorf("convert the definition %s: %w", u.GetName(), err)
+	}
+	return crd, nil
+}
+
+// kindsOfRules returns the definitions' names of the kinds to which rules give rights.
+func kindsOfRules(rules []rbacv1.PolicyRule) (names []string) {
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				if !strings.Contains(resource, "/") {
+					names = append(names, resource+"."+group)
+				}
+			}
+		}
+	}
+	return names
+}
