@@ -85,6 +85,9 @@ type Options struct {
 	// WebhookPort is the port of the webhook server. Zero means 9443 or, with a WebhookHost, the
 	// port of the last [Install], or any free port.
 	WebhookPort int
+	// WebhookProtocols are the protocols that the webhook server offers in TLS, such as http/1.1. Empty
+	// means h2.
+	WebhookProtocols []string
 	// MetricsAddress and HealthAddress are the addresses of the servers, such as :8080; "0" means
 	// no server.
 	MetricsAddress, HealthAddress string

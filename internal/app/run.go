@@ -352,6 +352,9 @@ func newServing(
 		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 			c.MinVersion = tls.VersionTLS13
 			c.GetCertificate = certificates.GetCertificate
+			if len(o.WebhookProtocols) > 0 {
+				c.NextProtos = o.WebhookProtocols
+			}
 		}},
 	})
 	failures := newFailures()

@@ -3,6 +3,7 @@ package azure_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,7 +29,11 @@ func (w *world) process() *operator.Process {
 // TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
 // resources with each style of operation. Another process goes on: each request was sent once.
 func TestKilled(t *testing.T) {
-	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 4 * time.Second})
+	var ahead atomic.Int64 // of the cloud's clock
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}})
+	finish := func() { ahead.Add(int64(time.Hour)) } // Ends the running operations.
 	p := w.process()
 	w.apply(group("rg"))
 	w.ready("rg/rg")
@@ -37,24 +42,30 @@ func TestKilled(t *testing.T) {
 	w.says("account/batch", "Creating")
 	p.Kill()
 	p = w.process()
+	finish()
 	w.ready("vnet/net", "account/batch")
 	w.apply(subnet("front", "net"))
+	w.says("subnet/front", "Creating")
+	finish()
 	w.ready("subnet/front")
 	w.edit("subnet/front", `{"spec":{"addressPrefix":"10.0.2.0/24"}}`)
 	w.says("subnet/front", "False Updating")
 	p.Kill()
 	p = w.process()
+	finish()
 	w.ready("subnet/front")
 	w.delete("account/batch", "subnet/front")
 	w.says("account/batch", "False Deleting")
 	w.says("subnet/front", "False Deleting")
 	p.Kill()
 	p = w.process()
+	finish()
 	w.gone("account/batch", "subnet/front")
 	w.delete("rg/rg")
 	w.says("rg/rg", "False Deleting")
 	p.Kill()
 	w.process()
+	finish()
 	w.gone("rg/rg", "vnet/net")
 	w.inCloud()
 	w.noneRefused()

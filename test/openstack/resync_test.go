@@ -183,7 +183,8 @@ func (p *pair) lacks(after time.Time, names ...string) error {
 		}
 		if at.Before(after) {
 			progressing, _ := find(u, "Progressing")
-			late = errors.Join(late, fmt.Errorf("%s/%s was compared at %s, not after %s: %v", p.kind, name, at, after, progressing))
+			late = errors.Join(late,
+				fmt.Errorf("%s/%s was compared at %s, not after %s: %v", p.kind, name, at, after, progressing))
 		}
 	}
 	return late

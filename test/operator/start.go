@@ -48,12 +48,15 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Packs:   packs,
 		Install: true,
 		// The CRDs that testenv installed lack the label app.kubernetes.io/part-of.
-		Adopt:          true,
-		WebhookHost:    "127.0.0.1",
-		MetricsAddress: "0",
-		HealthAddress:  "0",
-		Log:            logr.FromSlogHandler(slog.NewTextHandler(&o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Ready:          sync.OnceFunc(func() { close(ready) }),
+		Adopt:       true,
+		WebhookHost: "127.0.0.1",
+		// At its end, a server of HTTP/2 waits a second for streams that its clients may still begin. The
+		// operators of Exec offer HTTP/2.
+		WebhookProtocols: []string{"http/1.1"},
+		MetricsAddress:   "0",
+		HealthAddress:    "0",
+		Log:              logr.FromSlogHandler(slog.NewTextHandler(&o.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Ready:            sync.OnceFunc(func() { close(ready) }),
 	}
 	options.Openstack.Open = openstack.Loopback // Clouds and images are on this machine.
 	for _, change := range changes {

@@ -49,8 +49,8 @@ type Fault struct {
 	// RetryAfter goes with Status, in seconds.
 	RetryAfter int   `json:"retryAfter,omitempty"`
 	Reset      Reset `json:"reset,omitempty"`
-	// Delay is the time before the call is carried out, unless ClearFaults ends the wait. Slow is the time over which the bytes of
-	// the answer are spread.
+	// Delay is the time before the call is carried out, unless ClearFaults ends the wait. Slow is the
+	// time over which the bytes of the answer are spread.
 	Delay time.Duration `json:"delay,omitempty"`
 	Slow  time.Duration `json:"slow,omitempty"`
 	// Late has a proxy that does not wait answer 504 at once, and the call be carried out so

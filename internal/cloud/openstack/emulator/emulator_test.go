@@ -359,7 +359,8 @@ func TestBuildTime(t *testing.T) {
 			t.Errorf("with a build time of %s: %s", build, text)
 		}
 		c.SetBuildTime(0)
-		if text := c.wants(t, 200, "GET", "/volume/v3/x/volumes/detail", ""); !strings.Contains(text, `"status":"available"`) {
+		text := c.wants(t, 200, "GET", "/volume/v3/x/volumes/detail", "")
+		if !strings.Contains(text, `"status":"available"`) {
 			t.Errorf("without a build time: %s", text)
 		}
 	}
