@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,9 +17,11 @@ import (
 
 // Writer writes the objects of a reconciler with JSON merge patches, and records each write in
 // [Writes]. A write that would change nothing sends no request. Every PATCH has the
-// metadata.uid of the object, so that another object of the same name is never changed: the API
-// server then answers Conflict. Each write is logged at verbosity 1. Writer is safe for
-// concurrent use.
+// metadata.uid of the object, so that another object of the same name is not changed: the API
+// server then answers Conflict. The exception is the status of a custom resource, because the API
+// server ignores metadata.uid in its PATCH: [Writer.Status] finds the other object in the answer
+// and returns a Conflict too, and the next pass over the other object corrects the status. Each
+// write is logged at verbosity 1. Writer is safe for concurrent use.
 type Writer struct {
 	Client client.Client
 	// FieldOwner is the field manager of the writes.
@@ -43,7 +47,8 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if !changed {
 		return false, nil
 	}
-	metadata := map[string]any{"uid": after.GetUID()}
+	uid := after.GetUID()
+	metadata := map[string]any{"uid": uid}
 	if locked {
 		metadata["resourceVersion"] = before.GetResourceVersion()
 	}
@@ -60,6 +65,9 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
+	if answer.GetUID() != uid {
+		return false, fmt.Errorf("write status of %s: %w", id, replaced(id, uid, answer.GetUID()))
+	}
 	version := answer.GetResourceVersion()
 	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote status", "object", id.String(), "version", version)
 	if locked {
@@ -68,6 +76,12 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 		w.Writes.Wrote(id, version)
 	}
 	return true, nil
+}
+
+// replaced returns the Conflict for which [IsAnother] is true.
+func replaced(id object.ID, want, found types.UID) error {
+	return apierrors.NewConflict(schema.GroupResource{Group: id.Group, Resource: id.Kind}, id.Name,
+		fmt.Errorf("UID in precondition: %s, UID in object meta: %s", want, found))
 }
 
 // answerFor returns what the answer to a write of a status is read into.
