@@ -165,6 +165,16 @@ var someIDs = rapid.Custom(func(t *rapid.T) object.ID {
 func TestCompareIsAnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b, c := someIDs.Draw(t, "a"), someIDs.Draw(t, "b"), someIDs.Draw(t, "c")
+		switch rapid.IntRange(0, 4).Draw(t, "differ in one part at most") {
+		case 0:
+			b = object.ID{Group: b.Group, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}
+		case 1:
+			b = object.ID{Group: a.Group, Kind: b.Kind, Namespace: a.Namespace, Name: a.Name}
+		case 2:
+			b = object.ID{Group: a.Group, Kind: a.Kind, Namespace: b.Namespace, Name: a.Name}
+		case 3:
+			b = object.ID{Group: a.Group, Kind: a.Kind, Namespace: a.Namespace, Name: b.Name}
+		}
 		if (object.Compare(a, b) == 0) != (a == b) || object.Compare(a, b) != -object.Compare(b, a) {
 			t.Fatalf("%v and %v: %d and %d", a, b, object.Compare(a, b), object.Compare(b, a))
 		}
