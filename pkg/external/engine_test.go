@@ -140,7 +140,7 @@ func TestObservedEdges(t *testing.T) {
 	got := make([]string, 0, len(edges))
 	for _, edge := range edges {
 		got = append(got, fmt.Sprintf("%s %s %s -> %s (%s)",
-			edge.Relation, edge.Role, edge.Source.ID.Short(), edge.Target.ID.Short(), edge.Field))
+			edge.Relation, edge.Role, edge.Source.Short(), edge.Target.Short(), edge.Field))
 	}
 	want := []string{
 		"subnet-network Dependency Subnet/s -> Network/former (status.observedDependencies)",

@@ -84,7 +84,8 @@ func TestShareMapConcurrently(t *testing.T) {
 		})
 	}
 	running.Wait()
-	a, b := object.ShareMap(map[string]string{"concurrently": "0"}), object.ShareMap(map[string]string{"concurrently": "0"})
+	a := object.ShareMap(map[string]string{"concurrently": "0"})
+	b := object.ShareMap(map[string]string{"concurrently": "0"})
 	if reflect.ValueOf(a).Pointer() != reflect.ValueOf(b).Pointer() {
 		t.Error("two copies are kept")
 	}

@@ -271,7 +271,8 @@ func TestLinesOfTrees(t *testing.T) {
 			if got := utf8.RuneCountInString(branch); fmt.Sprint(got/3) != text[:1] || got%3 != 0 {
 				t.Fatalf("line %d begins with %q at depth %s", i+1, branch, text[:1])
 			}
-			at := utf8.RuneCountInString(line[:strings.Index(line, "note")])
+			before, _, _ := strings.Cut(line, "note")
+			at := utf8.RuneCountInString(before)
 			if column >= 0 && at != column {
 				t.Fatalf("the notes are not below each other:\n%s", first.String())
 			}
