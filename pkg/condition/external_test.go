@@ -220,7 +220,8 @@ func TestExternalSpecific(t *testing.T) {
 				var list []metav1.Condition
 				vocabulary.Set(&list, condition.Pass{Outcome: c.outcome})
 				if got := list[1]; got.Type != condition.Progressing || got.Reason != want {
-					t.Errorf("%s: specific is %t, %s has reason %q, want %q", c.reason, vocabulary.Specific, got.Type, got.Reason, want)
+					t.Errorf("%s: specific is %t, %s has reason %q, want %q",
+						c.reason, vocabulary.Specific, got.Type, got.Reason, want)
 				}
 			}
 		})
@@ -256,9 +257,10 @@ var passes = rapid.Custom(func(t *rapid.T) condition.Pass {
 		reconcile.Wait("W", "waits"), reconcile.Progress("P", "runs"), reconcile.Fail("F", errors.New("failed")),
 		reconcile.Refuse("R", "refused"), reconcile.Retry(time.Second, "T", errors.New("later")),
 	})
+	sight := rapid.SampledFrom([]condition.Sight{condition.Unread, condition.Lacking, condition.Serving})
 	return condition.Pass{
 		Outcome:    outcome.Draw(t, "outcome").And(outcome.Draw(t, "another")),
-		Sight:      rapid.SampledFrom([]condition.Sight{condition.Unread, condition.Lacking, condition.Serving}).Draw(t, "sight"),
+		Sight:      sight.Draw(t, "sight"),
 		Exists:     rapid.Bool().Draw(t, "exists"),
 		Deleting:   rapid.Bool().Draw(t, "deleting"),
 		Drift:      rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b"}), 0, 2).Draw(t, "drift"),
@@ -270,7 +272,6 @@ var passes = rapid.Custom(func(t *rapid.T) condition.Pass {
 // resource makes an object Ready, and the same pass changes nothing. A switch of Summary and back gives the
 // same list.
 func TestExternalPasses(t *testing.T) {
-	order := []string{"Downloading", "Available", "Progressing", "Ready", "Drifted"}
 	rapid.Check(t, func(t *rapid.T) {
 		list := []metav1.Condition{{Type: "Downloading", Status: metav1.ConditionTrue, Reason: "Success"}}
 		var last condition.Pass
@@ -278,21 +279,7 @@ func TestExternalPasses(t *testing.T) {
 			summed.Set(&list, pass)
 			last = pass
 		}
-		types := make([]string, 0, len(list))
-		for _, c := range list {
-			types = append(types, c.Type)
-			isTrue := c.Status == metav1.ConditionTrue
-			if c.Type == "Ready" && isTrue && (last.Sight != condition.Serving && !last.Deleting || !last.Outcome.IsDone()) {
-				t.Fatalf("Ready after %+v", last)
-			}
-			if c.Type == "Progressing" && c.ObservedGeneration != last.Generation {
-				t.Fatalf("Progressing has generation %d after %+v", c.ObservedGeneration, last)
-			}
-		}
-		want := slices.DeleteFunc(slices.Clone(order), func(one string) bool { return !slices.Contains(types, one) })
-		if !slices.Equal(types, want) || slices.Contains(types, "Drifted") != (len(last.Drift) > 0) {
-			t.Fatalf("conditions %v after %+v", types, last)
-		}
+		checkConditions(t, list, last)
 		before := texts(list)
 		if summed.Set(&list, last) || texts(list) != before {
 			t.Fatalf("the same pass changed\n%s\nto\n%s", before, texts(list))
@@ -305,6 +292,28 @@ func TestExternalPasses(t *testing.T) {
 			t.Fatalf("with Summary again:\n%s\nwant\n%s", texts(list), before)
 		}
 	})
+}
+
+// checkConditions checks the order of conditions, and the conditions Ready, Progressing and Drifted, after a
+// pass.
+func checkConditions(t *rapid.T, list []metav1.Condition, last condition.Pass) {
+	t.Helper()
+	order := []string{"Downloading", "Available", "Progressing", "Ready", "Drifted"}
+	serves := last.Outcome.IsDone() && (last.Sight == condition.Serving || last.Deleting)
+	types := make([]string, 0, len(list))
+	for _, c := range list {
+		types = append(types, c.Type)
+		if c.Type == "Ready" && c.Status == metav1.ConditionTrue && !serves {
+			t.Fatalf("Ready after %+v", last)
+		}
+		if c.Type == "Progressing" && c.ObservedGeneration != last.Generation {
+			t.Fatalf("Progressing has generation %d after %+v", c.ObservedGeneration, last)
+		}
+	}
+	want := slices.DeleteFunc(order, func(one string) bool { return !slices.Contains(types, one) })
+	if !slices.Equal(types, want) || slices.Contains(types, "Drifted") != (len(last.Drift) > 0) {
+		t.Fatalf("conditions %v after %+v", types, last)
+	}
 }
 
 // TestDriftMessage: a message about many fields fits into a condition.

@@ -27,7 +27,8 @@ func TestDrift(t *testing.T) {
 		t.Errorf("status.drift is %q", got)
 	}
 	text := condition.DriftMessage("resource", drift[:maxDrift])
-	n.expect(t, "created with drift", "a Warning Drifted Compare "+text, "a Normal Created Create resource blue-a was created")
+	n.expect(t, "created with drift", "a Warning Drifted Compare "+text,
+		"a Normal Created Create resource blue-a was created")
 	w.edit("a")
 	w.pass("a")
 	n.expect(t, "the same drift")
@@ -111,7 +112,8 @@ func TestDeletionFails(t *testing.T) {
 	broken := reconcile.Refuse(condition.ReasonInvalidConfiguration, "it is in state error")
 	w.r.kind.Observe = func(netKind, string) reconcile.Outcome { return broken }
 	w.later(3*time.Second, "a")
-	w.expect("the deletion failed", states{"a": "blue-a it is in state error"}, "DELETE /things/blue-a", "GET /things/blue-a")
+	w.expect("the deletion failed", states{"a": "blue-a it is in state error"},
+		"DELETE /things/blue-a", "GET /things/blue-a")
 	w.pass("a")
 	w.cloud.change((*toyCloud).finish)
 	w.later(3*time.Second, "a")

@@ -109,7 +109,8 @@ func TestMovedAttempt(t *testing.T) {
 	kept := s.cloud.made
 	*place, s.cloud.made, s.cloud.on = "there", map[string]time.Time{}, nil
 	s.pass("a")
-	s.expect("the attempt was made elsewhere", "create find", states{"a": "none resource may have been made in here" + led})
+	s.expect("the attempt was made elsewhere", "create find",
+		states{"a": "none resource may have been made in here" + led})
 	*place, s.cloud.made = "here", kept
 	s.pass("a")
 	s.expect("found at the place of the attempt", "find", states{"a": "r1"})

@@ -3,10 +3,12 @@ package external
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -31,8 +33,9 @@ func (s *sharers) restore(name, finalizer, intent string) {
 const (
 	askedFinalizer  = "none Restored: finalizer example.com/network was not put on this object by the operator, " + asked
 	askedAnnotation = "none Restored: annotation example.com/creation-intent is of an object with uid former, " + asked
-	asked           = "which may have created a resource in the toy cloud already. To take that resource over, set spec.adopt. " +
-		"To have another one created, remove finalizer example.com/network and annotation example.com/creation-intent"
+	asked           = "which may have created a resource in the toy cloud already. To take that resource over, " +
+		"set spec.adopt. To have another one created, remove finalizer example.com/network " +
+		"and annotation example.com/creation-intent"
 )
 
 // TestRestored: an object with a trace of another object sends no request, before and after a restart. The
@@ -64,6 +67,21 @@ func TestRestored(t *testing.T) {
 			w.expect("no trace", states{"a": "blue-a"}, "GET /things/blue-a", "PUT /things/blue-a")
 		})
 	}
+}
+
+// TestRestoredByApply: another client may have applied the finalizer. Only the operator's field manager proves
+// that the operator has put the finalizer on.
+func TestRestoredByApply(t *testing.T) {
+	w := newToyWorld(t, true)
+	w.create("a")
+	w.must(w.c.Patch(t.Context(), w.read("a"), client.RawPatch(types.ApplyPatchType, fmt.Appendf(nil, `
+apiVersion: openstack.k-orc.cloud/v1alpha1
+kind: Network
+metadata: {name: a, namespace: %s, finalizers: [example.com/network]}
+`, w.ns)), client.FieldOwner("velero")))
+	w.watch("a")
+	w.pass("a")
+	w.expect("the finalizer is velero's", states{"a": askedFinalizer})
 }
 
 // TestRestoredDeleted: the deletion of a restored object that never got a resource deletes nothing in the

@@ -9,11 +9,15 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
+const guardedByPorts = "finalizer " + portGuard + ": the controller of Port.openstack.k-orc.cloud objects removes it " +
+	"when no Port refers to it"
+
 // TestTerminatingFindings tells for each finalizer of a deleted object who removes the finalizer, and when.
 // Finalizers that wait for holders come first, and the conditions are told once.
 func TestTerminatingFindings(t *testing.T) {
 	waits := withConditions(condition1("Ready", "False", "R", "the quota is used up"))
-	network := named(networkKind, "net", deleted, whole, waits, withFinalizers("example.com/backup", "b.example/x", portGuard))
+	network := named(networkKind, "net", deleted, whole, waits,
+		withFinalizers("example.com/backup", "b.example/x", portGuard))
 	holder := named(portKind, "web", whole)
 	usage := named(usageKind, "u", deleted, whole, waits, withFinalizers("usage.example/kept"))
 	source, gone := named(configKind, "source", whole), named(configKind, "gone", withStatus(NotFound))
@@ -48,7 +52,7 @@ func TestTerminatingFindings(t *testing.T) {
 			[]*Node{holder},
 			[]relation.Edge{edge("port-network", relation.Dependency, holder, network)},
 			[]string{
-				"finalizer " + portGuard + ": the controller of Port.openstack.k-orc.cloud objects removes it when no Port refers to it",
+				guardedByPorts,
 				"  Port/web refers to it (spec.port-network)",
 				"finalizer b.example/x: its controller has to remove it",
 				"  Ready is False (R): the quota is used up",
@@ -58,7 +62,7 @@ func TestTerminatingFindings(t *testing.T) {
 		"held by nobody": {
 			"the finalizer will be removed", named(networkKind, "free", deleted, whole, withFinalizers(portGuard)), nil, nil,
 			[]string{
-				"finalizer " + portGuard + ": the controller of Port.openstack.k-orc.cloud objects removes it when no Port refers to it",
+				guardedByPorts,
 				"  no object refers to it any more",
 			},
 		},

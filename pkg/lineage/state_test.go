@@ -45,9 +45,10 @@ func TestStateFindings(t *testing.T) {
 		want   []string
 	}{
 		"ready": {"nothing is to be told", named(configKind, "a", whole, withConditions(bad)), nil, nil, nil},
-		"drifted": {"an object that drifted is usable", named(configKind, "a", whole, withConditions(bad, drift)), nil, nil, []string{
-			"Drifted is True (Immutable): a is 1, not 2",
-		}},
+		"drifted": {
+			"an object that drifted is usable", named(configKind, "a", whole, withConditions(bad, drift)), nil, nil,
+			[]string{"Drifted is True (Immutable): a is 1, not 2"},
+		},
 		"without a word": {
 			"kstatus says why", named(configKind, "a", whole, broken), nil, nil, []string{"it is broken"},
 		},
@@ -106,11 +107,13 @@ func TestStateFindings(t *testing.T) {
 // TestEndOfSelector: a Usage whose selector matches no object says so, and the step creates such an object.
 func TestEndOfSelector(t *testing.T) {
 	end := relation.Ref{
-		ID: object.ID{Kind: "ConfigMap", Namespace: "shop"}, Selector: &relation.Selector{Labels: map[string]string{"a": "b"}},
+		ID:       object.ID{Kind: "ConfigMap", Namespace: "shop"},
+		Selector: &relation.Selector{Labels: map[string]string{"a": "b"}},
 	}
 	f := decider().endFinding(t.Context(), named(usageKind, "u"), end, "protects")
 	compare(t, "text", "protects every ConfigMap that matches a=b, and there is none", plainly(f.Text))
-	compare(t, "next", "create an object of kind ConfigMap that matches a=b, or delete Usage.protection.crossplane.io/u (ask its owner)",
+	compare(t, "next", "create an object of kind ConfigMap that matches a=b, or delete "+
+		"Usage.protection.crossplane.io/u (ask its owner)",
 		plainly(f.Next))
 }
 
@@ -118,7 +121,8 @@ func TestEndOfSelector(t *testing.T) {
 // before stand in between.
 func TestManyDependencies(t *testing.T) {
 	x, source := decider(), waiting("source")
-	nodes, edges := []*Node{source}, []relation.Edge{}
+	nodes, edges := make([]*Node, 0, maxNamed+3), make([]relation.Edge, 0, maxNamed+2)
+	nodes = append(nodes, source)
 	for i := range maxNamed + 2 {
 		n := named(networkKind, fmt.Sprintf("n%02d", i), withStatus(NotFound))
 		nodes, edges = append(nodes, n), append(edges, edge("port-network", relation.Dependency, source, n))
@@ -148,7 +152,8 @@ func TestSetObject(t *testing.T) {
 			"type": kind, "status": status, "reason": reason, "message": "m", "observedGeneration": int64(2),
 		}
 	}
-	refused := []any{cond("Available", "False", "InvalidConfiguration"), cond("Progressing", "False", "InvalidConfiguration")}
+	const invalid = "InvalidConfiguration"
+	refused := []any{cond("Available", "False", invalid), cond("Progressing", "False", invalid)}
 	leaving := thing("x.example/v1", "Thing", refused...)
 	leaving.Object["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-02T03:04:05Z"
 	for name, c := range map[string]struct {
@@ -167,7 +172,8 @@ func TestSetObject(t *testing.T) {
 		},
 		"of no form": {
 			&unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "x.example/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"}, "status": map[string]any{"conditions": "7"},
+				"apiVersion": "x.example/v1", "kind": "Thing", "metadata": map[string]any{"name": "a"},
+				"status": map[string]any{"conditions": "7"},
 			}}, Unknown, "",
 		},
 	} {

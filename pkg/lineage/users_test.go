@@ -97,14 +97,17 @@ func TestUsers(t *testing.T) {
 			[]string{},
 		},
 		"by a Usage": {
-			"the API server refuses", free, []relation.Edge{byUsage}, Trial{Outcome: Refused}, []string{"Pod/web by Usage/u: in force"},
+			"the API server refuses", free,
+			[]relation.Edge{byUsage},
+			Trial{Outcome: Refused},
+			[]string{"Pod/web by Usage/u: in force"},
 		},
 		"by a Usage that refuses nothing": {
 			"the webhook configuration is gone", free,
 			[]relation.Edge{byUsage},
 			Trial{Outcome: Allowed},
-			[]string{"Pod/web by Usage/u: the API server would delete it now: the webhook configuration or policy that refuses " +
-				"deletions is missing or exempts you"},
+			[]string{"Pod/web by Usage/u: the API server would delete it now: the webhook configuration or policy that " +
+				"refuses deletions is missing or exempts you"},
 		},
 		"by a Usage without a user": {
 			"the declarer gives the reason", free,
@@ -184,7 +187,8 @@ func TestSourcesAreReplaced(t *testing.T) {
 // protected object, and the references of Kubernetes' own kinds.
 func TestTreeOfDeclared(t *testing.T) {
 	effective := withConditions(condition1("Effective", "True", "", ""))
-	usage, user, used := named(usageKind, "u", whole, effective), named(configKind, "user", whole), named(configKind, "used", whole)
+	usage := named(usageKind, "u", whole, effective)
+	user, used := named(configKind, "user", whole), named(configKind, "used", whole)
 	space := named(namespaceKind, "space", whole)
 	byUsage := relation.Edge{
 		Relation: "usage", Role: relation.Usage, Declarer: usage.ID, Source: relation.Named(user.ID),
@@ -201,7 +205,8 @@ func TestTreeOfDeclared(t *testing.T) {
 		APIVersion: "openstack.k-orc.cloud/v1alpha1", Kind: "Port", Name: "p", UID: "p",
 	}))
 	references := []relation.Edge{
-		edge("deployment-secret", relation.Dependency, deployment, secret), edge("pod-secret", relation.Dependency, pod, secret),
+		edge("deployment-secret", relation.Dependency, deployment, secret),
+		edge("pod-secret", relation.Dependency, pod, secret),
 	}
 	composed := []relation.Edge{
 		edge("port-plain", relation.Composition, port, part), edge("port-plain", relation.Composition, port, user),

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 )
@@ -149,4 +150,51 @@ func mustFrom(t *testing.T, obj object.Object) object.ID {
 		t.Fatal(err)
 	}
 	return id
+}
+
+var someIDs = rapid.Custom(func(t *rapid.T) object.ID {
+	word := rapid.SampledFrom([]string{"", "a", "ab", "b", "B", "é"})
+	return object.ID{
+		Group: word.Draw(t, "group"), Kind: word.Draw(t, "kind"), Namespace: word.Draw(t, "namespace"),
+		Name: word.Draw(t, "name"),
+	}
+})
+
+// TestCompareIsAnOrder: outputs are sorted by Compare, so equal inputs give equal outputs only if Compare is
+// a total order in which only equal IDs are equal.
+func TestCompareIsAnOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := someIDs.Draw(t, "a"), someIDs.Draw(t, "b"), someIDs.Draw(t, "c")
+		switch rapid.IntRange(0, 4).Draw(t, "differ in one part at most") {
+		case 0:
+			b = object.ID{Group: b.Group, Kind: a.Kind, Namespace: a.Namespace, Name: a.Name}
+		case 1:
+			b = object.ID{Group: a.Group, Kind: b.Kind, Namespace: a.Namespace, Name: a.Name}
+		case 2:
+			b = object.ID{Group: a.Group, Kind: a.Kind, Namespace: b.Namespace, Name: a.Name}
+		case 3:
+			b = object.ID{Group: a.Group, Kind: a.Kind, Namespace: a.Namespace, Name: b.Name}
+		}
+		if (object.Compare(a, b) == 0) != (a == b) || object.Compare(a, b) != -object.Compare(b, a) {
+			t.Fatalf("%v and %v: %d and %d", a, b, object.Compare(a, b), object.Compare(b, a))
+		}
+		if object.Compare(a, b) <= 0 && object.Compare(b, c) <= 0 && object.Compare(a, c) > 0 {
+			t.Fatalf("%v, %v, %v are in order, and the last is before the first", a, b, c)
+		}
+	})
+}
+
+// TestJSONRoundTrip: an ID read from JSON is the written ID, also if fields are empty.
+func TestJSONRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := someIDs.Draw(t, "id")
+		raw, err := json.Marshal(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got object.ID
+		if err := json.Unmarshal(raw, &got); err != nil || got != id {
+			t.Fatalf("%s is read as %#v, error %v; want %#v", raw, got, err, id)
+		}
+	})
 }

@@ -98,3 +98,54 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestValidateBounds: each part of an ID is accepted up to its length, and refused beyond. A part that is
+// refused is named.
+func TestValidateBounds(t *testing.T) {
+	of := func(kind, group, namespace, name int) object.ID {
+		return object.ID{
+			Kind: strings.Repeat("k", kind), Group: strings.Repeat("g", group),
+			Namespace: strings.Repeat("n", namespace), Name: strings.Repeat("a", name),
+		}
+	}
+	group := of(1, 0, 0, 1)
+	group.Group = strings.Repeat(strings.Repeat("g", 62)+".", 4) + "g" // 253 bytes
+	longer := group
+	longer.Group += "g"
+	for name, c := range map[string]struct {
+		id    object.ID
+		wrong []string
+	}{
+		"shortest":              {of(1, 0, 0, 1), nil},
+		"longest kind":          {of(63, 0, 0, 1), nil},
+		"kind too long":         {of(64, 0, 0, 1), []string{"kind"}},
+		"longest namespace":     {of(1, 0, 63, 1), nil},
+		"namespace too long":    {of(1, 0, 64, 1), []string{"namespace"}},
+		"longest group":         {group, nil},
+		"group too long":        {longer, []string{"group"}},
+		"longest key":           {of(1, 0, 0, object.MaxKeyLength-3), nil},
+		"key too long":          {of(1, 0, 0, object.MaxKeyLength-2), []string{"the key has 1025 bytes"}},
+		"all too long":          {of(64, 254, 64, object.MaxKeyLength), []string{"kind", "group", "namespace", "the key"}},
+		"nothing":               {object.ID{}, []string{"the kind is empty", "the name is empty"}},
+		"a dash at the end":     {object.ID{Kind: "K-", Name: "a"}, []string{`kind "K-" is not valid`}},
+		"a dash within":         {object.ID{Kind: "K-8", Name: "a"}, nil},
+		"a digit first":         {object.ID{Kind: "8K", Name: "a"}, []string{`kind "8K" is not valid`}},
+		"a name with a slash":   {object.ID{Kind: "K", Name: "a/b"}, []string{`name "a/b" is not valid`}},
+		"a name with a newline": {object.ID{Kind: "K", Name: "a\n"}, []string{"printable text only"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := c.id.Validate()
+			if (err != nil) != (c.wrong != nil) {
+				t.Fatalf("Validate returns %v, want %q", err, c.wrong)
+			}
+			for _, part := range c.wrong {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not mention %q", err, part)
+				}
+			}
+			if _, parsed := object.Parse(c.id.Key()); (parsed == nil) != (err == nil) {
+				t.Errorf("Validate returns %v, and Parse returns %v", err, parsed)
+			}
+		})
+	}
+}

@@ -2,8 +2,10 @@ package object_test
 
 import (
 	"maps"
+	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -65,5 +67,29 @@ func TestShare(t *testing.T) {
 	a, b := object.Share(strconv.Itoa(123456)), object.Share(strconv.Itoa(123456))
 	if a != "123456" || unsafe.StringData(a) != unsafe.StringData(b) {
 		t.Errorf("%q and %q are two copies", a, b)
+	}
+}
+
+// TestShareMapConcurrently: informers share labels at the same time. Each gets a map that equals its own.
+func TestShareMapConcurrently(t *testing.T) {
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for i := range 500 {
+				n := strconv.Itoa(i % 50)
+				if got := object.ShareMap(map[string]string{"concurrently": n}); len(got) != 1 || got["concurrently"] != n {
+					t.Errorf("map %s came back as %v", n, got)
+				}
+			}
+		})
+	}
+	running.Wait()
+	a := object.ShareMap(map[string]string{"concurrently": "0"})
+	b := object.ShareMap(map[string]string{"concurrently": "0"})
+	if reflect.ValueOf(a).Pointer() != reflect.ValueOf(b).Pointer() {
+		t.Error("two copies are kept")
+	}
+	if object.ShareMap(map[string]string{}) != nil || object.ShareMap(nil) != nil {
+		t.Error("an empty map takes memory")
 	}
 }

@@ -227,7 +227,9 @@ func TestLedgerSelectedSource(t *testing.T) {
 	labels := map[string]string{"app": "x"}
 	source := relation.Ref{ID: object.ID{Kind: "ConfigMap"}, Selector: &relation.Selector{Labels: labels}}
 	d.Declaration = func(client.Object) relation.Declaration {
-		return relation.Declaration{Edges: []relation.Edge{{Declarer: usageU, Source: source, Target: relation.Named(inNS("t"))}}}
+		return relation.Declaration{Edges: []relation.Edge{
+			{Declarer: usageU, Source: source, Target: relation.Named(inNS("t"))},
+		}}
 	}
 	d.Update(usageU)
 	d.Changed(relation.Change{Old: &relation.Object{ID: inNS("one"), UID: "one", Labels: labels}, Told: true})

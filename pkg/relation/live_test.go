@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -37,6 +38,7 @@ func TestLiveHolds(t *testing.T) {
 	labelled := func(namespace, app string) relation.Ref {
 		return selecting("ConfigMap", namespace, relation.Selector{Labels: map[string]string{"app": app}})
 	}
+	none, owned := relation.Selector{}, relation.Selector{Controller: "c"}
 	for name, c := range map[string]struct {
 		edge relation.Edge
 		want bool
@@ -54,20 +56,18 @@ func TestLiveHolds(t *testing.T) {
 		"selected in any namespace":     {relation.Edge{Source: labelled("", other)}, true},
 		"selected outside of In":        {relation.Edge{Source: labelled("", outside)}, false},
 		"a selector with a uid":         {relation.Edge{Source: labelled("", other), SourceUID: "former"}, true},
-		"selected of no served kind":    {relation.Edge{Source: selecting("Nothing", "", relation.Selector{Controller: "c"})}, false},
-		"selected by a controller":      {relation.Edge{Source: selecting("ConfigMap", "", relation.Selector{Controller: "c"})}, false},
+		"selected of no served kind":    {relation.Edge{Source: selecting("Nothing", "", owned)}, false},
+		"selected by a controller":      {relation.Edge{Source: selecting("ConfigMap", "", owned)}, false},
 		"selected by no possible label": {relation.Edge{Source: labelled(namespace, "no label: é")}, false},
-		"an empty selector":             {relation.Edge{Source: selecting("ConfigMap", namespace, relation.Selector{})}, false},
+		"an empty selector":             {relation.Edge{Source: selecting("ConfigMap", namespace, none)}, false},
 		"content there":                 {relation.Edge{Source: named, Content: &named}, true},
 		"content gone":                  {relation.Edge{Source: named, Content: &gone}, false},
 		"content there, source gone":    {relation.Edge{Source: gone, Content: &named}, false},
 		"content without a source":      {relation.Edge{Content: &named}, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if got, err := h.LiveHolds(t.Context(), c.edge); got != c.want || err != nil {
-				t.Errorf("the edge holds: %t, error %v; want %t", got, err, c.want)
-			}
-		})
+		if got, err := h.LiveHolds(t.Context(), c.edge); got != c.want || err != nil {
+			t.Errorf("%s: the edge holds: %t, error %v; want %t", name, got, err, c.want)
+		}
 	}
 }
 
@@ -83,7 +83,9 @@ func TestLiveHoldsForbidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	named := relation.Named(inNamespace(namespace, "user"))
-	selected := relation.Ref{ID: object.ID{Kind: "ConfigMap"}, Selector: &relation.Selector{Labels: map[string]string{"a": "b"}}}
+	selected := relation.Ref{
+		ID: object.ID{Kind: "ConfigMap"}, Selector: &relation.Selector{Labels: map[string]string{"a": "b"}},
+	}
 	for name, e := range map[string]relation.Edge{
 		"by name": {Source: named}, "by uid": {Source: named, SourceUID: "u"}, "by selector": {Source: selected},
 		"content": {Content: &named}, "selected content": {Content: &selected},
@@ -131,9 +133,6 @@ func TestWatcherInSome(t *testing.T) {
 		create(t, namespace, "m", map[string]string{"in": namespace})
 	}
 	h := prepare(t, testenv.Config(t))
-	if h.Limited() || !h.Covers(outside) || !h.Covers("") {
-		t.Error("a Watcher of all namespaces does not cover all")
-	}
 	h.In(first, second)
 	h.Keep(label)
 	h.run(t)
@@ -160,15 +159,35 @@ func TestWatcherInSome(t *testing.T) {
 	if found, known := h.List(everywhere); !known || len(found) > 0 || !h.Ready(configMap) || !h.Limited() {
 		t.Errorf("known is %t, found outside: %v", known, found)
 	}
+}
+
+// TestWatcherCovers: a Watcher is limited by In, and not for objects without a namespace. Every replica runs
+// a Watcher, because every replica answers admission requests.
+func TestWatcherCovers(t *testing.T) {
+	t.Parallel()
 	scoped, namespaced := watch.Mapping{Kind: "Namespace"}, watch.Mapping{Kind: "ConfigMap", Namespaced: true}
-	if got := h.Namespaces(scoped); len(got) != 1 || got[0] != metav1.NamespaceAll {
-		t.Errorf("Namespaces are listed in %q", got)
-	}
-	if got := h.Namespaces(namespaced); len(got) != 2 {
-		t.Errorf("ConfigMaps are listed in %q", got)
-	}
-	if h.NeedLeaderElection() {
-		t.Error("a replica that is no leader can't answer admission requests")
+	for _, c := range []struct {
+		in                 []string
+		scoped, namespaced []string
+		coversB            bool
+	}{
+		{nil, []string{metav1.NamespaceAll}, []string{metav1.NamespaceAll}, true},
+		{[]string{"a"}, []string{metav1.NamespaceAll}, []string{"a"}, false},
+		{[]string{"a", "b"}, []string{metav1.NamespaceAll}, []string{"a", "b"}, true},
+	} {
+		h := prepare(t, testenv.Config(t))
+		t.Cleanup(h.Close)
+		h.In(c.in...)
+		if !h.Covers("") || !h.Covers("a") || h.Covers("b") != c.coversB || h.Limited() != (c.in != nil) {
+			t.Errorf("in %q: namespace b is covered: %t, limited: %t", c.in, h.Covers("b"), h.Limited())
+		}
+		got := [][]string{h.Namespaces(scoped), h.Namespaces(namespaced)}
+		if diff := cmp.Diff([][]string{c.scoped, c.namespaced}, got); diff != "" {
+			t.Errorf("in %q: namespaces (-want +got):\n%s", c.in, diff)
+		}
+		if h.NeedLeaderElection() {
+			t.Error("only the leader would watch")
+		}
 	}
 }
 

@@ -131,6 +131,7 @@ func FuzzPathSet(f *testing.F) {
 // TestPathRemove removes a field, and leaves the content that it was given as it was. A missing field is
 // missing already.
 func TestPathRemove(t *testing.T) {
+	const several = "[*] stands for several elements: name one"
 	for name, c := range map[string]struct{ content, path, want, fails string }{
 		"a field of the object":  {`{"kind":"K","spec":{"a":1}}`, "spec", `{"kind":"K"}`, ""},
 		"an inner field":         {`{"spec":{"a":1,"b":2}}`, "spec.a", `{"spec":{"b":2}}`, ""},
@@ -142,9 +143,9 @@ func TestPathRemove(t *testing.T) {
 		"a missing object":       {`{"spec":{"a":1}}`, "status.a", `{"spec":{"a":1}}`, ""},
 		"below another type":     {`{"spec":"text"}`, "spec.a", `{"spec":"text"}`, ""},
 		"an element":             {`{"spec":[1]}`, "spec[0]", "", `path "spec[0]": only a field of an object can be removed`},
-		"of each element":        {`{"spec":[{"a":1},{"a":2}]}`, "spec[*].a", "", "[*] stands for several elements: name one"},
-		"of each of one element": {`{"spec":[{"a":1}]}`, "spec[*].a", "", "[*] stands for several elements: name one"},
-		"of each of none":        {`{"spec":[]}`, "spec[*].a", "", "[*] stands for several elements: name one"},
+		"of each element":        {`{"spec":[{"a":1},{"a":2}]}`, "spec[*].a", "", several},
+		"of each of one element": {`{"spec":[{"a":1}]}`, "spec[*].a", "", several},
+		"of each of none":        {`{"spec":[]}`, "spec[*].a", "", several},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var content map[string]any

@@ -150,8 +150,9 @@ func TestReferencePathAt(t *testing.T) {
 		},
 		"data": map[string]any{"one": "first", "more": []any{"second", "third"}},
 	}}
-	var got []string
-	for _, e := range r.Extract(obj, served{secret: true}) {
+	edges := r.Extract(obj, served{secret: true})
+	got := make([]string, 0, len(edges))
+	for _, e := range edges {
 		got = append(got, e.Field+" "+e.Target.Name)
 	}
 	if diff := cmp.Diff([]string{"data.one first", "data.more[0] second", "data.more[1] third"}, got); diff != "" {
@@ -172,14 +173,15 @@ func TestReferenceNamespace(t *testing.T) {
 		namespace string
 		want      []string
 	}{
-		{secret, "ns", []string{"Secret/there/b"}}, {secret, "", nil}, {node, "ns", []string{"Node//a", "Node//b"}},
+		{secret, "ns", []string{"Secret/there/b"}}, {secret, "", []string{}}, {node, "ns", []string{"Node//a", "Node//b"}},
 	} {
 		r := relation.Reference{
 			Declarer: schema.GroupKind{Group: "x", Kind: "Thing"}, Target: c.target,
 			Path: relation.MustPath("spec.refs[*].name"), Namespace: c.namespace,
 		}.Relation()
-		var got []string
-		for _, e := range r.Extract(obj, served{secret: true, node: false}) {
+		edges := r.Extract(obj, served{secret: true, node: false})
+		got := make([]string, 0, len(edges))
+		for _, e := range edges {
 			got = append(got, e.Target.Key())
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" || r.Across != (c.namespace != "") {
@@ -201,7 +203,7 @@ func TestReferenceGroup(t *testing.T) {
 		"":                            "",
 	} {
 		ref := map[string]any{"kind": "Thing", "name": "a"}
-		for _, field := range strings.Fields(text) {
+		for field := range strings.FieldsSeq(text) {
 			name, value, _ := strings.Cut(field, "=")
 			ref[name] = value
 		}

@@ -3,12 +3,17 @@ package render_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -190,4 +195,88 @@ func eachLine(t *testing.T, form *regexp.Regexp, text string, n int) {
 			t.Errorf("line %q has none of the forms that are meant", line)
 		}
 	}
+}
+
+// TestOrder: the picture of a graph keeps the order of nodes and edges, whatever their names. An edge is left
+// out if one of its ends is unknown.
+func TestOrder(t *testing.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c", "nobody", ""})
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.Permutation([]string{"a", "b", "c"}).Draw(t, "nodes")
+		g := render.Graph{}
+		for _, id := range ids {
+			g.Nodes = append(g.Nodes, render.Node{ID: id, Label: "L" + id})
+		}
+		want := []string{}
+		for range rapid.IntRange(0, 5).Draw(t, "edges") {
+			e := render.Edge{From: name.Draw(t, "from"), To: name.Draw(t, "to"), Weak: rapid.Bool().Draw(t, "weak")}
+			g.Edges = append(g.Edges, e)
+			from, to := slices.Index(ids, e.From), slices.Index(ids, e.To)
+			if from >= 0 && to >= 0 {
+				want = append(want, fmt.Sprintf("n%d n%d %t", from, to, e.Weak))
+			}
+		}
+		var dot, mermaid bytes.Buffer
+		if err := errors.Join(render.DOT(&dot, g), render.Mermaid(&mermaid, g)); err != nil {
+			t.Fatal(err)
+		}
+		for format, text := range map[string]string{"DOT": dot.String(), "Mermaid": mermaid.String()} {
+			labels, edges := []string{}, []string{}
+			for line := range strings.Lines(text) {
+				fields := strings.Fields(strings.TrimSuffix(strings.TrimSpace(line), ";"))
+				switch {
+				case len(fields) > 2 && strings.HasSuffix(fields[1], ">"):
+					weak := strings.Contains(line, "dashed") || strings.Contains(line, "-.->")
+					edges = append(edges, fmt.Sprintf("%s %s %t", fields[0], fields[2], weak))
+				case strings.Contains(line, `"L`):
+					_, label, _ := strings.Cut(line, `"L`)
+					labels = append(labels, label[:1])
+				}
+			}
+			if !slices.Equal(labels, ids) || !slices.Equal(edges, want) {
+				t.Fatalf("%s has nodes %q and edges %q, want %q and %q:\n%s", format, labels, edges, ids, want, text)
+			}
+		}
+	})
+}
+
+// TestLinesOfTrees: each branch is a line, in order, with a branch sign for each level. The tree is not
+// changed, so that the same tree can be written twice.
+func TestLinesOfTrees(t *testing.T) {
+	var grow func(t *rapid.T, depth int, count *int) *render.Tree
+	grow = func(t *rapid.T, depth int, count *int) *render.Tree {
+		*count++
+		tree := &render.Tree{Cells: []render.Cell{render.Text(fmt.Sprintf("%d:%d", *count, depth)), render.Text("note")}}
+		if depth < 4 {
+			for range rapid.IntRange(0, 2).Draw(t, "below") {
+				tree.Below = append(tree.Below, grow(t, depth+1, count))
+			}
+		}
+		return tree
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		count := 0
+		trees := []*render.Tree{grow(t, 0, &count)}
+		var first, second bytes.Buffer
+		if err := errors.Join(render.Lines(&first, nil, trees, false), render.Lines(&second, nil, trees, false)); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(first.String(), "\n"), "\n")
+		if first.String() != second.String() || len(lines) != count {
+			t.Fatalf("%d lines of %d branches, then:\n%s", len(lines), count, second.String())
+		}
+		column := -1
+		for i, line := range lines {
+			branch, text, _ := strings.Cut(line, fmt.Sprintf("%d:", i+1))
+			if got := utf8.RuneCountInString(branch); fmt.Sprint(got/3) != text[:1] || got%3 != 0 {
+				t.Fatalf("line %d begins with %q at depth %s", i+1, branch, text[:1])
+			}
+			before, _, _ := strings.Cut(line, "note")
+			at := utf8.RuneCountInString(before)
+			if column >= 0 && at != column {
+				t.Fatalf("the notes are not below each other:\n%s", first.String())
+			}
+			column = at
+		}
+	})
 }

@@ -31,9 +31,6 @@ func testImmutableDrift(w *world) {
 	}
 	change("example.com.")
 	w.drifted("Network", "it", `dns_domain is "example.com.", not "example.org."`)
-	w.records("Network", "it", "Warning", "Drifted", "OpenStack resource differs in what can't be changed: "+
-		`dns_domain is "example.com.", not "example.org.". `+
-		"Correct it there, or delete and create the object to have another made")
 	w.available("Network", "it")
 	w.reports("Network", "it", map[string]any{"dnsDomain": "example.com."})
 	change("example.org.")

@@ -17,7 +17,6 @@ import (
 var placeTests = map[string]func(*testing.T){
 	"credentials of another cloud":                   testOtherCloud,
 	"credentials of another cloud with such an id":   testSameID,
-	"credentials of another cloud, in the middle":    testOtherCloudInTheMiddle,
 	"credentials of another project that see it too": testOtherProject,
 }
 
@@ -73,29 +72,6 @@ func testSameID(t *testing.T) {
 	}
 	w.setSecret(w.cloud.CloudsYAML())
 	w.gone("KeyPair", "it")
-}
-
-// testOtherCloudInTheMiddle: a creation whose answer was lost may have been carried out in the
-// former cloud.
-func testOtherCloudInTheMiddle(t *testing.T) {
-	w := newWorld(t)
-	other := operator.Cloud(t, emulator.Options{})
-	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "POST", Resource: "networks", Reset: emulator.AfterExecution})
-	w.cloud.AddFault(emulator.Fault{Service: "network", Method: "GET", Resource: "networks", Times: -1, Status: 503})
-	w.apply(managed("Network", "it", "{}"))
-	w.fails("Network", "it", "TransientError")
-	w.setSecret(other.CloudsYAML())
-	w.fails("Network", "it", "InvalidConfiguration")
-	w.mentions("Network", "it", "may have been made in project ")
-	if n := len(other.Inventory()["network/networks"]); n > 0 {
-		t.Errorf("%d networks were made in the other cloud", n)
-	}
-	w.cloud.ClearFaults()
-	w.setSecret(w.cloud.CloudsYAML())
-	w.available("Network", "it")
-	if found := w.inCloud("network/networks", "it"); len(found) != 1 {
-		t.Errorf("the cloud has %v, want one", found)
-	}
 }
 
 // testOtherProject: a resource that the new credentials can still see is the same resource.

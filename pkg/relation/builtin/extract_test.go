@@ -189,7 +189,9 @@ func TestReferencesOfKinds(t *testing.T) {
 				"persistentvolume-csi-nodeStage-secret -> Secret/s in namespace kube-system",
 			},
 		},
-		"a Service without a selector": {"{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {}}", nil},
+		"a Service without a selector": {
+			"{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {}}", nil,
+		},
 		"a Service": {
 			"{apiVersion: v1, kind: Service, metadata: {name: s, namespace: shop}, spec: {selector: {app: web, tier: front}}}",
 			[]string{"service-pods (Binding) -> every Pod in namespace shop that matches app=web,tier=front"},
