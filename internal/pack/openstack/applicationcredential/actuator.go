@@ -73,10 +73,10 @@ func fields(in external.Input[object]) []kit.Field {
 		all = append(all, kit.Fixed("expires_at", &text))
 	}
 	if len(r.RoleRefs) > 0 {
-		all = append(all, kit.FixedSet("roles", roles(in)))
+		all = append(all, kit.Set("roles", roles(in)).Fixed())
 	}
 	if len(r.AccessRules) > 0 {
-		all = append(all, kit.FixedSet("access_rules", rules(in)))
+		all = append(all, kit.Set("access_rules", rules(in)).Fixed())
 	}
 	return all
 }

@@ -15,7 +15,6 @@ var References = kit.Bind[object](nil)
 // New returns the [external.Kind] of KeyPair.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
-	k.Realm = kit.Realm[object]
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: r.String("name")} }
 	return k
 }
@@ -24,7 +23,7 @@ var table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute, References: References, Amend: amend,
 	Place: (*openstack.Scope).User,
 	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
-	Unfiltered: true, Compared: []string{"name"},
+	Unfiltered: true, Chosen: true, Compared: []string{"name"},
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -36,6 +36,10 @@ type Table[K external.Object] struct {
 	Fields func(external.Input[K]) []Field
 	// Tags returns the tags that the spec wants; nil if the API has no PUT for tags.
 	Tags func(K) []string
+	// Specs returns the extra specs that the spec wants; nil if the API has none. Extra specs are pairs
+	// below SpecsPath of a resource, such as "os-extra_specs", which need requests of their own.
+	Specs     func(K) map[string]string
+	SpecsPath string
 	// Names has the names of OpenStack for fields of status.resource and of a filter, by JSON
 	// name, if they differ from the snake case: {"external": "router:external"}.
 	Names map[string]string
@@ -72,6 +76,8 @@ type Table[K external.Object] struct {
 	NoName bool
 	// Dated says that resources have the field created_at.
 	Dated bool
+	// Chosen says that users choose the ids of resources, such as the id of a flavor.
+	Chosen bool
 	// Lingers is [external.Kind.Lingers].
 	Lingers bool
 	// Uses is [external.Kind.Uses]; it may be nil.
@@ -183,6 +189,11 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	if t.Tags != nil && !Set(tagsField, t.Tags(in.Object)).matches(r) {
 		names = append(names, tagsField)
 	}
+	if t.Specs != nil {
+		if set, unset := Unlike(r, SpecsField, t.Specs(in.Object)); len(set)+len(unset) > 0 {
+			names = append(names, SpecsField)
+		}
+	}
 	return names
 }
 
@@ -202,7 +213,7 @@ func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 func (a Actuator[K]) Update(
 	ctx context.Context, in external.Input[K], r *Resource, names []string,
 ) (*Resource, error) {
-	id, body := r.String("id"), map[string]any{}
+	id, body, before := r.String("id"), map[string]any{}, r
 	for _, f := range a.fields(in) {
 		if !f.fixed && slices.Contains(names, f.Name) {
 			body[f.Name] = f.Want
@@ -226,6 +237,12 @@ func (a Actuator[K]) Update(
 		fields := maps.Clone(r.Fields)
 		maps.Copy(fields, updated.Fields)
 		r = &Resource{fields}
+	}
+	if a.Specs != nil && slices.Contains(names, SpecsField) {
+		if err := a.updateSpecs(ctx, in, before); err != nil {
+			return r, err
+		}
+		return a.Get(ctx, in, id)
 	}
 	if a.Tags == nil || !slices.Contains(names, tagsField) { // With Glance and Keystone, the tags are a field.
 		return r, nil

@@ -31,7 +31,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Keep("mtu", r.MTU),
 		kit.Keep("port_security_enabled", r.PortSecurityEnabled),
 		kit.Fixed("dns_domain", r.DNSDomain),
-		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
+		kit.List("availability_zone_hints", r.AvailabilityZoneHints).Fixed(),
 	}
 }
 

@@ -29,7 +29,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 		kit.Fixed("external_gateway_info", gateway(in)),
 		kit.Fixed("distributed", r.Distributed),
-		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
+		kit.List("availability_zone_hints", r.AvailabilityZoneHints).Fixed(),
 	}
 }
 
