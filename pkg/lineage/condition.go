@@ -50,11 +50,9 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 // "Available is False, Ready is False (Waiting): waiting for Secret/cloud".
 func describe(conditions ...metav1.Condition) string {
 	c := conditions[0]
-	statuses := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		statuses = append(statuses, fmt.Sprintf("%s is %s", c.Type, c.Status))
-	}
-	text := strings.Join(statuses, ", ")
+	text := strings.Join(texts(conditions, func(c metav1.Condition) string {
+		return fmt.Sprintf("%s is %s", c.Type, c.Status)
+	}), ", ")
 	if c.Reason != "" {
 		text += " (" + c.Reason + ")"
 	}
