@@ -1,3 +1,6 @@
+// Package flavor is the kind Flavor of the openstack pack, for /v2.1/flavors of Nova. The spec
+// may choose the ID (spec.resource.id). Only the extra specs of a flavor can be changed
+// ([kit.Table.Specs]).
 package flavor
 
 import (
@@ -15,7 +18,7 @@ type object = *openstackv1alpha1.Flavor
 var Table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute, Amend: amend, Names: names,
 	Place: (*openstack.Scope).Region,
-	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
+	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields, NameFixed: true,
 	// Without is_public=None, Nova lists public flavors only.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
 	Unfiltered: true, Compared: []string{"name", "ram", "vcpus", "disk"},
@@ -24,9 +27,8 @@ var Table = kit.Table[object]{
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Fixed("name", &name),
 		kit.Fixed("id", r.ID),
 		kit.Fixed("description", r.Description),
 		kit.Fixed("ram", &r.RAM),

@@ -1,3 +1,5 @@
+// Package keypair is the kind KeyPair of the openstack pack, for /v2.1/os-keypairs of Nova. The
+// ID of a key pair is its name, and no field of a key pair can be changed.
 package keypair
 
 import (
@@ -22,14 +24,14 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute, References: References, Amend: amend,
 	Place: (*openstack.Scope).User,
-	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
+	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields, NameFixed: true,
 	Unfiltered: true, Chosen: true, Compared: []string{"name"},
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Fixed("name", &name), kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
+		kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
 	}
 }
 

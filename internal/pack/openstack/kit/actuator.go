@@ -32,7 +32,8 @@ type Table[K external.Object] struct {
 	One, Many string
 	// Patch says that changes are sent with PATCH instead of PUT.
 	Patch bool
-	// Fields returns the fields of a resource as spec.resource wants them.
+	// Fields returns the fields of a resource as spec.resource wants them, besides the name and the IDs of
+	// References.
 	Fields func(external.Input[K]) []Field
 	// Tags returns the tags that the spec wants; nil if the API has no PUT for tags.
 	Tags func(K) []string
@@ -72,8 +73,8 @@ type Table[K external.Object] struct {
 	// Along are fields that every update repeats unchanged, because the service would reset a
 	// missing field.
 	Along []string
-	// NoName says that resources have no name to search for.
-	NoName bool
+	// NoName says that resources have no name, and NameFixed that no name can be changed.
+	NoName, NameFixed bool
 	// Dated says that resources have the field created_at.
 	Dated bool
 	// Chosen says that users choose the ids of resources, such as the id of a flavor.
@@ -129,7 +130,7 @@ func (a Actuator[K]) Find(
 	if !a.NoName && !a.Unfiltered {
 		query.Set("name", search.Name)
 	}
-	wanted := a.fields(in)
+	wanted := a.Wanted(in)
 	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
 			return false // Not every service can filter by name.
@@ -143,7 +144,7 @@ func (a Actuator[K]) Find(
 // spec names no project. An administrator's list has the resources of all projects.
 func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
 	project := r.String("project_id")
-	asked := slices.ContainsFunc(a.fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
+	asked := slices.ContainsFunc(a.Wanted(in), func(f Field) bool { return f.Name == "project_id" && f.given })
 	return !asked && a.project != "" && project != "" && project != a.project
 }
 
@@ -155,15 +156,19 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 	return a.Send(ctx, http.MethodPost, a.URL(), a.wrapped(a.Body(in)))
 }
 
-// fields returns Table.Fields and the fields with IDs of references.
-func (t *Table[K]) fields(in external.Input[K]) []Field {
-	return append(t.Fields(in), t.References.fields(in.Object, in.Refs)...)
+// Wanted returns the name, Table.Fields and the fields with IDs of references.
+func (t *Table[K]) Wanted(in external.Input[K]) []Field {
+	var name []Field
+	if !t.NoName {
+		name = []Field{{Name: "name", Want: Name(in.Object), given: true, fixed: t.NameFixed}}
+	}
+	return slices.Concat(name, t.Fields(in), t.References.fields(in.Object, in.Refs))
 }
 
 // Body returns the body of POST, without the key [Table.One].
 func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
-	for _, f := range a.fields(in) {
+	for _, f := range a.Wanted(in) {
 		if f.given {
 			body[f.Name] = f.Want
 		}
@@ -181,7 +186,7 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 // Differs returns the JSON names of the fields in which a resource differs from spec.resource.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	var names []string
-	for _, f := range t.fields(in) {
+	for _, f := range t.Wanted(in) {
 		if f.differs(r) {
 			names = append(names, f.Name)
 		}
@@ -201,7 +206,7 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 // can't be changed.
 func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 	var all []string
-	for _, f := range t.fields(in) {
+	for _, f := range t.Wanted(in) {
 		if f.drifted(r) {
 			all = append(all, fmt.Sprintf("%s is %s, not %s", f.Name, brief(r.Fields[f.Name]), brief(f.Want)))
 		}
@@ -214,7 +219,7 @@ func (a Actuator[K]) Update(
 	ctx context.Context, in external.Input[K], r *Resource, names []string,
 ) (*Resource, error) {
 	id, body, before := r.String("id"), map[string]any{}, r
-	for _, f := range a.fields(in) {
+	for _, f := range a.Wanted(in) {
 		if !f.fixed && slices.Contains(names, f.Name) {
 			body[f.Name] = f.Want
 		}

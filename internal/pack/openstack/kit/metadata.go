@@ -71,6 +71,16 @@ func (t *Table[K]) withoutMark(r *Resource) *Resource {
 	return r
 }
 
+// Difference returns the values that are wanted and missing, and those that are there and not wanted.
+func Difference[T any](have, want []T, same func(a, b T) bool) (add, remove []T) {
+	without := func(values, others []T) []T {
+		return slices.DeleteFunc(slices.Clone(values), func(v T) bool {
+			return slices.ContainsFunc(others, func(other T) bool { return same(v, other) })
+		})
+	}
+	return without(want, have), without(have, want)
+}
+
 // Unlike returns the wanted pairs that are missing or different, and the keys that are not
 // wanted. Unlike ignores markerKey.
 func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]string, unset []string) {

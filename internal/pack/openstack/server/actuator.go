@@ -75,7 +75,6 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	metadata, networks := pairs(r.Metadata), networks(in)
 	all := []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("networks", &networks),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Nova reports "True" or "".

@@ -1,3 +1,5 @@
+// Package volumetype is the kind VolumeType of the openstack pack, for /v3/PROJECT_ID/types of
+// Cinder. Its extra specs are changed with requests of their own ([kit.Table.Specs]).
 package volumetype
 
 import (
@@ -27,7 +29,6 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	specs := specs(in.Object)
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		// POST and PUT have different names for the field.
 		kit.Fixed("os-volume-type-access:is_public", r.IsPublic),
