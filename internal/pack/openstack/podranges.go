@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kinship-dev/kinship/pkg/locked"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -48,7 +49,12 @@ func watchPodRanges(
 	if err != nil {
 		return nil, fmt.Errorf("watch Nodes: %w", err)
 	}
-	if err := mgr.Add(everyReplica(informer.RunWithContext)); err != nil {
+	// A new leader must know the ranges.
+	err = mgr.Add(reconcile.EveryReplica(func(ctx context.Context) error {
+		informer.RunWithContext(ctx)
+		return nil
+	}))
+	if err != nil {
 		return nil, fmt.Errorf("watch Nodes: %w", err)
 	}
 	return p, nil
@@ -142,15 +148,3 @@ func (p *podRanges) ranges() []netip.Prefix {
 	}
 	return all
 }
-
-// everyReplica runs in every replica, so that a new leader knows the ranges.
-type everyReplica func(context.Context)
-
-// Start implements manager.Runnable.
-func (f everyReplica) Start(ctx context.Context) error {
-	f(ctx)
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (f everyReplica) NeedLeaderElection() bool { return false }
