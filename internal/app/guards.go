@@ -127,7 +127,7 @@ func (g *guards) add(mgr manager.Manager) error {
 		return fmt.Errorf("add readiness check of pack %s: %w", g.pack.Name, err)
 	}
 	g.gate.Close() // Until run has seen that all guards are there.
-	if err := mgr.Add(always(g.run)); err != nil {
+	if err := mgr.Add(reconcile.EveryReplica(g.run)); err != nil {
 		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
 	}
 	return nil
@@ -136,7 +136,7 @@ func (g *guards) add(mgr manager.Manager) error {
 // answer starts an answering, which calls the guards' webhooks at intervals.
 func (g *guards) answer(o Options, mgr manager.Manager, f *failures) error {
 	g.answering = newAnswering(o, g.protection, f)
-	if err := mgr.Add(always(g.answering.run)); err != nil {
+	if err := mgr.Add(reconcile.EveryReplica(g.answering.run)); err != nil {
 		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
 	}
 	return nil

@@ -139,7 +139,7 @@ func (m *packManager) add() error {
 	if err := m.Add(m.cache); err != nil {
 		return fmt.Errorf("add cache of pack %s: %w", m.name, err)
 	}
-	if err := m.Add(always(m.awaitSync)); err != nil {
+	if err := m.Add(reconcile.EveryReplica(m.awaitSync)); err != nil {
 		return fmt.Errorf("add cache of pack %s: %w", m.name, err)
 	}
 	if err := ctrlmetrics.Registry.Register(m.health.Metrics(m.name)); err != nil {
@@ -162,12 +162,3 @@ func (m *packManager) awaitSync(ctx context.Context) error {
 func (m *packManager) settled() bool {
 	return (m.synced.Load() || m.health.Err() != nil) && (m.guards == nil || m.guards.looked.Load())
 }
-
-// always is a manager.Runnable that runs in every replica.
-type always func(context.Context) error
-
-// Start implements manager.Runnable.
-func (f always) Start(ctx context.Context) error { return f(ctx) }
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (f always) NeedLeaderElection() bool { return false }

@@ -3,14 +3,18 @@ package pack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
@@ -99,6 +103,37 @@ func Probe(ctx context.Context, c client.Client, obj client.Object, webhook, kin
 	default:
 		return nil
 	}
+}
+
+// PatchMetadata answers with a patch of the finalizers, owners and annotations in which obj differs from
+// the object of a request. The Go types may lack fields of a newer schema, which a patch of the whole
+// object would drop. A comparison of whole objects would take seconds for thousands of owners.
+func PatchMetadata(req admission.Request, obj metav1.Object) admission.Response {
+	var sent struct {
+		Metadata *metav1.ObjectMeta `json:"metadata"`
+	}
+	err := json.Unmarshal(req.Object.Raw, &sent)
+	if err == nil && sent.Metadata == nil {
+		err = errors.New("metadata is missing")
+	}
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of %s: %w", req.Kind.Kind, err))
+	}
+	var operations []webhook.JSONPatchOp
+	set := func(field string, value any) {
+		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: "/metadata/" + field, Value: value})
+	}
+	if finalizers := obj.GetFinalizers(); !slices.Equal(finalizers, sent.Metadata.Finalizers) {
+		set("finalizers", finalizers)
+	}
+	same := func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
+	if owners := obj.GetOwnerReferences(); !slices.EqualFunc(owners, sent.Metadata.OwnerReferences, same) {
+		set("ownerReferences", owners)
+	}
+	if annotations := obj.GetAnnotations(); !maps.Equal(annotations, sent.Metadata.Annotations) {
+		set("annotations", annotations)
+	}
+	return admission.Patched("", operations...)
 }
 
 // Forbidden refuses a request whose author lacks a right (403).

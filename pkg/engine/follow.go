@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
@@ -41,7 +42,7 @@ func (e *Engine) follow(ctx context.Context) error {
 		return fmt.Errorf("watch definitions: %w", err)
 	}
 	defined := informer.GetStore().ListKeys
-	return e.mgr.Add(everywhere(func(ctx context.Context) error {
+	return e.mgr.Add(reconcile.EveryReplica(func(ctx context.Context) error {
 		for {
 			select {
 			case <-ctx.Done():
@@ -94,17 +95,7 @@ func (e *Engine) openSoon(ctx context.Context, defined func() []string) {
 	}
 }
 
-// everywhere is a manager.Runnable that runs in every replica (NeedLeaderElection returns
-// false): a replica that becomes leader later then has filled caches.
-type everywhere func(context.Context) error
-
-// Start implements manager.Runnable.
-func (r everywhere) Start(ctx context.Context) error { return r(ctx) }
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (r everywhere) NeedLeaderElection() bool { return false }
-
-var _ manager.LeaderElectionRunnable = everywhere(nil)
+var _ manager.LeaderElectionRunnable = reconcile.EveryReplica(nil)
 
 // openInstalled opens the kinds that the API server serves by now, closes the kinds whose
 // definition was deleted, and returns the number of kinds for which discovery is late.

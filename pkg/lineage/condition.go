@@ -17,16 +17,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-const (
-	// conditionEffective is True on a Usage that is enforced.
-	conditionEffective = "Effective"
-	// conditionAvailable is True on an object that others can use, even if a change of its
-	// spec has not been applied.
-	conditionAvailable = "Available"
-	// conditionDrifted is True on an object whose resource differs in a field that no
-	// controller can correct.
-	conditionDrifted = "Drifted"
-)
+// conditionEffective is True on a Usage that is enforced.
+const conditionEffective = "Effective"
 
 // conditionsOf returns the entries of status.conditions that have the form of
 // metav1.Condition and a type.
@@ -50,11 +42,9 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 // "Available is False, Ready is False (Waiting): waiting for Secret/cloud".
 func describe(conditions ...metav1.Condition) string {
 	c := conditions[0]
-	statuses := make([]string, 0, len(conditions))
-	for _, c := range conditions {
-		statuses = append(statuses, fmt.Sprintf("%s is %s", c.Type, c.Status))
-	}
-	text := strings.Join(statuses, ", ")
+	text := strings.Join(texts(conditions, func(c metav1.Condition) string {
+		return fmt.Sprintf("%s is %s", c.Type, c.Status)
+	}), ", ")
 	if c.Reason != "" {
 		text += " (" + c.Reason + ")"
 	}
@@ -86,7 +76,7 @@ func failingCondition(n *Node) (metav1.Condition, bool) {
 func isBad(c metav1.Condition) bool {
 	switch c.Type {
 	case "Stalled", "Reconciling", "Failed", "FailureTarget", "ReplicaFailure", "Degraded", "DisruptionTarget",
-		"NetworkUnavailable", "Terminating", "NonStructuralSchema", conditionDrifted:
+		"NetworkUnavailable", "Terminating", "NonStructuralSchema", condition.Drifted:
 		return c.Status == metav1.ConditionTrue
 	case "Suspended":
 		return false
@@ -125,7 +115,7 @@ func externalHealth(list []metav1.Condition, generation int64) (s Status, messag
 		return InProgress, progressing.Message, true
 	case progressing.Reason != condition.ReasonSuccess:
 		return Failed, progressing.Message, true
-	case !meta.IsStatusConditionTrue(list, conditionAvailable):
+	case !meta.IsStatusConditionTrue(list, condition.Available):
 		return InProgress, progressing.Message, true
 	}
 	return Current, progressing.Message, true
@@ -136,11 +126,11 @@ func externalHealth(list []metav1.Condition, generation int64) (s Status, messag
 func recordedDrift(obj *unstructured.Unstructured, list []metav1.Condition) []metav1.Condition {
 	drift, _, err := unstructured.NestedStringSlice(obj.Object, "status", "drift")
 	if err != nil || len(drift) == 0 || meta.FindStatusCondition(list, condition.Progressing) == nil ||
-		meta.FindStatusCondition(list, conditionDrifted) != nil {
+		meta.FindStatusCondition(list, condition.Drifted) != nil {
 		return nil
 	}
 	return []metav1.Condition{{
-		Type: conditionDrifted, Status: metav1.ConditionTrue, Reason: condition.ReasonImmutable,
+		Type: condition.Drifted, Status: metav1.ConditionTrue, Reason: condition.ReasonImmutable,
 		Message: condition.DriftMessage("its resource", drift),
 	}}
 }
@@ -176,7 +166,7 @@ func conditionFindings(n *Node, conditions []metav1.Condition, told ...object.ID
 
 // onlyDrifted returns the conditions Drifted: an object with Drifted=True is usable.
 func onlyDrifted(conditions []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type != conditionDrifted })
+	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type != condition.Drifted })
 }
 
 // namesOnly reports whether each line of a message names one of some objects.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/graph"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -70,7 +71,7 @@ func (x *explainer) isWaitedFor(n *Node, d dependency) bool {
 
 // isUsable reports whether other objects can use a [Node].
 func (x *explainer) isUsable(n *Node) bool {
-	return (n.Status == Current && !x.isUnreported(n)) || meta.IsStatusConditionTrue(n.Conditions, conditionAvailable)
+	return (n.Status == Current && !x.isUnreported(n)) || meta.IsStatusConditionTrue(n.Conditions, condition.Available)
 }
 
 // isRequired reports whether a [Node] of Kubernetes' own kinds can't proceed without a

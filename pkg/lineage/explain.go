@@ -172,13 +172,19 @@ func (x *explainer) readFirst(ctx context.Context, nodes []*Node) {
 	x.readStatus(ctx, nodes[:min(len(nodes), maxNamed)]...)
 }
 
+// texts returns a text for each item.
+func texts[T any](items []T, text func(T) string) []string {
+	all := make([]string, 0, len(items))
+	for _, item := range items {
+		all = append(all, text(item))
+	}
+	return all
+}
+
 // joinIDs returns the IDs of the first maxNamed nodes as text, and counts the others.
 func joinIDs(nodes []*Node) string {
-	texts := make([]string, 0, len(nodes))
-	for _, f := range findEach(object.ID{}, nodes, func(n *Node) *Finding { return &Finding{Text: n.ID.String()} }) {
-		texts = append(texts, f.Text)
-	}
-	return strings.Join(texts, ", ")
+	named := findEach(object.ID{}, nodes, func(n *Node) *Finding { return &Finding{Text: n.ID.String()} })
+	return strings.Join(texts(named, func(f *Finding) string { return f.Text }), ", ")
 }
 
 // ownerFindings returns whether the owners of a [Node] are deleted or being deleted, so

@@ -88,10 +88,7 @@ func (x *explainer) finalizerOn(n *Node, name string, held bool) Finalizer {
 	if len(kinds) == 0 || (!held && slices.Contains(kinds, n.ID.GroupKind())) {
 		return f
 	}
-	names := make([]string, 0, len(kinds))
-	for _, gk := range kinds {
-		names = append(names, gk.Kind)
-	}
+	names := texts(kinds, func(gk schema.GroupKind) string { return gk.Kind })
 	f.Waits, f.When = waitsForHolders, fmt.Sprintf("no %s refers to it", strings.Join(names, " or "))
 	if f.By == "" {
 		f.By = fmt.Sprintf("the controller of %s objects", kinds[0])

@@ -48,10 +48,8 @@ func (x *explainer) lockFindings(ctx context.Context, n *Node, protections []*Fi
 
 // lockFinding describes a lock whose protecting objects could not all be listed.
 func lockFinding(n *Node, l Lock, hidden []Skipped, trial Trial) *Finding {
-	kinds, places := make([]string, 0, len(hidden)), make([]string, 0, len(hidden))
-	for _, s := range hidden {
-		kinds, places = append(kinds, s.GroupResource().String()), append(places, s.String())
-	}
+	kinds := texts(hidden, func(s Skipped) string { return s.GroupResource().String() })
+	places := texts(hidden, Skipped.String)
 	f := &Finding{
 		About: n.ID, Topic: aboutProtection,
 		Next: onlyToDelete(n, fmt.Sprintf("ask a user who may list %s which of them protect %s",

@@ -107,3 +107,12 @@ func Quiet[R comparable](r reconcile.TypedReconciler[R]) reconcile.TypedReconcil
 		return result, err
 	})
 }
+
+// EveryReplica is a manager.Runnable that runs in every replica of the operator, and not in the leader alone.
+type EveryReplica func(context.Context) error
+
+// Start implements manager.Runnable.
+func (f EveryReplica) Start(ctx context.Context) error { return f(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (f EveryReplica) NeedLeaderElection() bool { return false }

@@ -2,15 +2,14 @@ package iot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -38,23 +37,14 @@ type validator struct {
 	identity  Identity
 }
 
-// Default adds the finalizer to a new IotConnector, which saves the controller a write. The
-// answer is a JSON patch of metadata.finalizers: an IotConnector encoded from the Go type would
-// lose fields of a newer schema.
+// Default adds the finalizer to a new IotConnector, which saves the controller a write.
 func (v *validator) Default(_ context.Context, req admission.Request) admission.Response {
-	var sent struct {
-		Metadata metav1.ObjectMeta `json:"metadata"`
+	c, _, err := pack.Decode(req, empty[metav1.PartialObjectMetadata])
+	if err != nil {
+		return admission.Errored(http.StatusBadRequest, err)
 	}
-	if err := json.Unmarshal(req.Object.Raw, &sent); err != nil {
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of IotConnector: %w", err))
-	}
-	finalizers := sent.Metadata.Finalizers
-	if slices.Contains(finalizers, finalizer) {
-		return admission.Allowed("")
-	}
-	return admission.Patched("", webhook.JSONPatchOp{
-		Operation: "add", Path: "/metadata/finalizers", Value: append(finalizers, finalizer),
-	})
+	controllerutil.AddFinalizer(c, finalizer)
+	return pack.PatchMetadata(req, c)
 }
 
 // Handle implements admission.Handler. Handle refuses a spec that can never work, and a spec
@@ -89,9 +79,7 @@ func (v *validator) connector(ctx context.Context, req admission.Request, operat
 	if operator {
 		return admission.Allowed("")
 	}
-	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
-		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
-	})
+	answer := v.mayDeploy(ctx, req)
 	if !answer.Allowed || old != nil && equality.Semantic.DeepEqual(c.Spec.ServiceIdentity, old.Spec.ServiceIdentity) {
 		return answer
 	}
@@ -168,14 +156,19 @@ func (v *validator) release(ctx context.Context, req admission.Request) admissio
 	if _, err := metav1.LabelSelectorAsSelector(release.Spec.Selector); err != nil {
 		return pack.Unprocessable(fmt.Sprintf("spec.selector is not valid: %v", err))
 	}
-	answer := v.may(ctx, req, mayNotDeploy, authorise.Action{
-		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
-	})
+	answer := v.mayDeploy(ctx, req)
 	if !answer.Allowed {
 		return answer
 	}
 	return v.may(ctx, req, mayNotUpdate, authorise.Action{
 		Verb: "update", Group: connectorKind.Group, Resource: connectors, Namespace: req.Namespace,
+	})
+}
+
+// mayDeploy refuses a request whose author may not create Deployments.
+func (v *validator) mayDeploy(ctx context.Context, req admission.Request) admission.Response {
+	return v.may(ctx, req, mayNotDeploy, authorise.Action{
+		Verb: "create", Group: deploymentKind.Group, Resource: "deployments", Namespace: req.Namespace,
 	})
 }
 

@@ -88,19 +88,22 @@ func (r *reconciler) record(ctx context.Context, p *pass, all []apply.Entry) err
 // until then.
 func (p *pass) pending(all []apply.Entry) reconcile.Outcome {
 	var outcome reconcile.Outcome
-	wanted := map[object.ID]bool{}
 	for _, o := range p.want {
-		wanted[o.ID()] = true
 		if slices.ContainsFunc(all, func(e apply.Entry) bool { return e.ID == o.ID() && e.Hash == "" }) {
 			outcome = outcome.And(reconcile.Progress(reasonProgressing, "%s is being applied", o.ID().Short()))
 		}
 	}
 	for _, e := range p.have {
-		if !wanted[e.ID] && p.isSwitching() {
+		if !p.wants(e.ID) && p.isSwitching() {
 			outcome = outcome.And(keptUntilReplaced(e.ID))
 		}
 	}
 	return outcome
+}
+
+// wants reports whether the spec asks for an object.
+func (p *pass) wants(id object.ID) bool {
+	return slices.ContainsFunc(p.want, func(o apply.Object) bool { return o.ID() == id })
 }
 
 func keptUntilReplaced(id object.ID) reconcile.Outcome {

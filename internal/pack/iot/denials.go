@@ -44,20 +44,16 @@ func (r *denials) add(id object.ID, p *plan, c *iotv1alpha1.IotConnector, reason
 func (r *denials) of(
 	id object.ID, release *iotv1alpha1.IotConnectorRelease, connectors []iotv1alpha1.IotConnector,
 ) map[string]denial {
-	before := r.all[id]
-	delete(r.all, id)
+	valid := map[string]denial{}
 	for i := range connectors {
 		c := &connectors[i]
-		one, ok := before[c.Name]
-		if !ok || one.connector != c.UID || one.generations != [2]int64{c.Generation, release.Generation} {
-			continue
+		one, ok := r.all[id][c.Name]
+		if ok && one.connector == c.UID && one.generations == [2]int64{c.Generation, release.Generation} {
+			valid[c.Name] = one
 		}
-		if r.all[id] == nil {
-			r.all[id] = map[string]denial{}
-		}
-		r.all[id][c.Name] = one
 	}
-	return r.all[id]
+	r.all[id] = valid
+	return valid
 }
 
 // next returns the time until the next attempt; zero if there is no denial. An attempt that is

@@ -59,11 +59,6 @@ type Options struct {
 	Identity Identity
 }
 
-func (o Options) withDefaults() Options {
-	o.Identity = cmp.Or(o.Identity, WorkloadIdentity)
-	return o
-}
-
 var (
 	connectorKind  = iotv1alpha1.GroupVersion.WithKind(iotv1alpha1.KindIotConnector)
 	releaseKind    = iotv1alpha1.GroupVersion.WithKind(iotv1alpha1.KindIotConnectorRelease)
@@ -73,7 +68,7 @@ var (
 
 // Pack returns the pack for the operator's list.
 func Pack(options Options) pack.Pack {
-	options = options.withDefaults()
+	options.Identity = cmp.Or(options.Identity, WorkloadIdentity)
 	group := "." + iotv1alpha1.GroupVersion.Group
 	return pack.Pack{
 		Name:        "iot",

@@ -184,9 +184,7 @@ func (p *plan) choose(again, waiting []*iotv1alpha1.IotConnector) {
 	if strategy.Paused {
 		return
 	}
-	slices.SortFunc(waiting, func(a, b *iotv1alpha1.IotConnector) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	})
+	slices.SortFunc(waiting, byAge)
 	most := atMost(strategy.MaxUnavailable, p.matched)
 	changing := p.counts[upgrading]
 	down := changing + p.counts[ailing] // maxFailures limits failed upgrades.
@@ -345,6 +343,12 @@ func atMost(limit *intstr.IntOrString, of int) int {
 	return max(1, n)
 }
 
+// byAge orders objects by age, the oldest first.
+func byAge[T metav1.Object](a, b T) int {
+	created := a.GetCreationTimestamp()
+	return cmp.Or(created.Compare(b.GetCreationTimestamp().Time), cmp.Compare(a.GetName(), b.GetName()))
+}
+
 // others is a list of releases with their spec.selector.
 type others []struct {
 	name     string
@@ -354,15 +358,12 @@ type others []struct {
 // olderThan returns the releases that are older than a release, the oldest first. If two
 // releases select an IotConnector, the older release upgrades the IotConnector.
 func olderThan(release *iotv1alpha1.IotConnectorRelease, all []iotv1alpha1.IotConnectorRelease) others {
-	age := func(a, b *iotv1alpha1.IotConnectorRelease) int {
-		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
-	}
 	sorted := slices.Clone(all)
-	slices.SortFunc(sorted, func(a, b iotv1alpha1.IotConnectorRelease) int { return age(&a, &b) })
+	slices.SortFunc(sorted, func(a, b iotv1alpha1.IotConnectorRelease) int { return byAge(&a, &b) })
 	var found others
 	for i := range sorted {
 		r := &sorted[i]
-		if r.DeletionTimestamp != nil || age(r, release) >= 0 {
+		if r.DeletionTimestamp != nil || byAge(r, release) >= 0 {
 			continue
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(r.Spec.Selector); err == nil {

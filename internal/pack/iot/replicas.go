@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/apply"
-	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -90,13 +89,9 @@ func (r *reconciler) formerReplicas(p *pass) int32 {
 	if !p.isSwitching() {
 		return 0
 	}
-	wanted := map[object.ID]bool{}
-	for _, o := range p.want {
-		wanted[o.ID()] = true
-	}
 	var most int32
 	for _, e := range p.have {
-		if e.GroupKind() != deploymentKind.GroupKind() || wanted[e.ID] {
+		if e.GroupKind() != deploymentKind.GroupKind() || p.wants(e.ID) {
 			continue
 		}
 		if d := r.deployment(e.ID); d != nil && d.UID == e.UID {

@@ -2,13 +2,11 @@ package iot
 
 import (
 	"context"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -57,8 +55,7 @@ func (r *reconciler) checkRestored(_ context.Context, p *pass) reconcile.Outcome
 	for _, d := range r.stores.Select(deploymentKind.GroupKind(), byConnector, p.id.NamespacedName().String()) {
 		id := object.Of(d, deploymentKind.GroupKind())
 		owner, isOwned := owned(d)
-		if (isOwned && owner.UID == p.UID) ||
-			slices.ContainsFunc(p.want, func(o apply.Object) bool { return o.ID() == id }) {
+		if (isOwned && owner.UID == p.UID) || p.wants(id) {
 			continue
 		}
 		former, outcome = append(former, id), outcome.And(r.nameTaken(p, id))

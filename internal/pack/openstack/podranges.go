@@ -6,18 +6,18 @@ import (
 	"net/netip"
 	"sync"
 
-	coreinformers "k8s.io/client-go/informers/core/v1"
-	"k8s.io/client-go/kubernetes"
-
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	"k8s.io/client-go/kubernetes"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/kinship-dev/kinship/pkg/locked"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
@@ -49,7 +49,12 @@ func watchPodRanges(
 	if err != nil {
 		return nil, fmt.Errorf("watch Nodes: %w", err)
 	}
-	if err := mgr.Add(everyReplica(informer.RunWithContext)); err != nil {
+	// A new leader must know the ranges.
+	err = mgr.Add(reconcile.EveryReplica(func(ctx context.Context) error {
+		informer.RunWithContext(ctx)
+		return nil
+	}))
+	if err != nil {
 		return nil, fmt.Errorf("watch Nodes: %w", err)
 	}
 	return p, nil
@@ -143,15 +148,3 @@ func (p *podRanges) ranges() []netip.Prefix {
 	}
 	return all
 }
-
-// everyReplica runs in every replica, so that a new leader knows the ranges.
-type everyReplica func(context.Context)
-
-// Start implements manager.Runnable.
-func (f everyReplica) Start(ctx context.Context) error {
-	f(ctx)
-	return nil
-}
-
-// NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (f everyReplica) NeedLeaderElection() bool { return false }

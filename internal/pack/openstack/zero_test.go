@@ -179,7 +179,7 @@ var zeroTable = []zeroes{
 		zero: answer{"os_hash_algo": "sha512", "os_hash_value": ""},
 	},
 	{
-		kind: "Flavor", observe: reported(flavor.New), shown: "name ram disk vcpus isPublic",
+		kind: "Flavor", observe: tabled(&flavor.Table), shown: "name ram disk vcpus isPublic",
 		hidden: "description swap ephemeral extraSpecs", unsaid: "os-flavor-access:is_public OS-FLV-EXT-DATA:ephemeral",
 		zero: answer{"swap": 0.0, "OS-FLV-EXT-DATA:ephemeral": 0.0},
 		said: answer{"extra_specs": answer{"": ""}}, items: answer{"extraSpecs": []any{answer{"name": "", "value": ""}}},
@@ -207,7 +207,7 @@ var zeroTable = []zeroes{
 		},
 	},
 	{
-		kind: "VolumeType", observe: reported(volumetype.New), shown: "name isPublic", hidden: "description extraSpecs",
+		kind: "VolumeType", observe: tabled(&volumetype.Table), shown: "name isPublic", hidden: "description extraSpecs",
 		said: answer{"extra_specs": answer{"": ""}}, items: answer{"extraSpecs": []any{answer{"name": "", "value": ""}}},
 	},
 	{

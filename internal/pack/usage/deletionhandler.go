@@ -81,13 +81,9 @@ func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alp
 	if recorded.User == "" || isKubernetesController(recorded.User) {
 		return ""
 	}
-	where := ""
-	if obj.ID.Namespace != "" {
-		where = " -n " + obj.ID.Namespace
-	}
 	return fmt.Sprintf(" The deletion is recorded, as %s asked for it: it is carried out as soon as nothing is in the "+
 		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", recorded.User,
-		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, where)
+		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, namespaceFlag(obj.ID))
 }
 
 // requestedObject returns the object that a request deletes, or the Pod of an eviction.

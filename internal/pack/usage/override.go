@@ -110,12 +110,16 @@ func overrideHint(obj relation.Object, found holders) string {
 // OverrideCommand returns the command after which a user with the verb override on all Usages may
 // delete an object.
 func OverrideCommand(id object.ID, uid string) string {
-	where := ""
-	if id.Namespace != "" {
-		where = " -n " + id.Namespace
-	}
 	return fmt.Sprintf("kubectl annotate %s %s%s %s=%s",
-		strings.ToLower(id.GroupKind().String()), id.Name, where, overrideAnnotation, uid)
+		strings.ToLower(id.GroupKind().String()), id.Name, namespaceFlag(id), overrideAnnotation, uid)
+}
+
+// namespaceFlag returns the flag of kubectl for the namespace of an object, or "".
+func namespaceFlag(id object.ID) string {
+	if id.Namespace == "" {
+		return ""
+	}
+	return " -n " + id.Namespace
 }
 
 // refuseUnlessOverridden are validations that refuse a deletion unless the object has

@@ -98,9 +98,9 @@ func (p *parts) addControllers(context.Context) error {
 	}).init(&p.writes)
 	// A kind that is installed later can have Usages that the sweep does not know.
 	served := p.env.Watcher.Served()
-	for _, run := range []leaderTask{p.rules.Start, func(ctx context.Context) error { return p.sweep(ctx, served) }} {
+	for _, run := range []manager.RunnableFunc{p.rules.Start, func(ctx context.Context) error { return p.sweep(ctx, served) }} {
 		// Before every Usage is known, a locked object would look unused.
-		if err := p.mgr.Add(leaderTask(func(ctx context.Context) error {
+		if err := p.mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			if !p.store.wait(ctx) {
 				return nil
 			}
@@ -120,12 +120,6 @@ func (p *parts) addControllers(context.Context) error {
 	}
 	return nil
 }
-
-// leaderTask runs in the leader.
-type leaderTask func(context.Context) error
-
-// Start implements manager.Runnable.
-func (f leaderTask) Start(ctx context.Context) error { return f(ctx) }
 
 // addHandlers adds the admission handlers, which run in every replica.
 func (p *parts) addHandlers(context.Context) error {

@@ -2,19 +2,14 @@ package usage
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -86,7 +81,8 @@ func (h *usageHandler) Default(ctx context.Context, req admission.Request) admis
 	if authority != "" {
 		annotations[authorityAnnotation] = authority
 	}
-	return patchMetadata(req, u, annotations)
+	u.SetAnnotations(annotations)
+	return pack.PatchMetadata(req, u)
 }
 
 // addKnownOwner adds the using object to the owners of a new Usage, if the cache has the object.
@@ -98,37 +94,6 @@ func (h *usageHandler) addKnownOwner(u usage) {
 	if obj, presence := h.ledger.watcher.Get(source.ID); presence == relation.Present {
 		addOwner(u, obj)
 	}
-}
-
-// patchMetadata answers with a patch of finalizers, owners and annotations alone. The Go types may
-// lack fields of a newer schema, which a patch of the whole object would drop. A comparison of whole
-// objects would take seconds for thousands of owners.
-func patchMetadata(req admission.Request, u usage, annotations map[string]string) admission.Response {
-	var sent struct {
-		Metadata *metav1.ObjectMeta `json:"metadata"`
-	}
-	err := json.Unmarshal(req.Object.Raw, &sent)
-	if err == nil && sent.Metadata == nil {
-		err = errors.New("metadata is missing")
-	}
-	if err != nil {
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("read metadata of %s: %w", req.Kind.Kind, err))
-	}
-	var operations []webhook.JSONPatchOp
-	set := func(field string, value any) {
-		operations = append(operations, webhook.JSONPatchOp{Operation: "add", Path: "/metadata/" + field, Value: value})
-	}
-	if finalizers := u.GetFinalizers(); !slices.Equal(finalizers, sent.Metadata.Finalizers) {
-		set("finalizers", finalizers)
-	}
-	same := func(a, b metav1.OwnerReference) bool { return a.UID == b.UID }
-	if owners := u.GetOwnerReferences(); !slices.EqualFunc(owners, sent.Metadata.OwnerReferences, same) {
-		set("ownerReferences", owners)
-	}
-	if !maps.Equal(annotations, sent.Metadata.Annotations) {
-		set("annotations", annotations)
-	}
-	return admission.Patched("", operations...)
 }
 
 // Handle implements admission.Handler. Handle refuses a Usage that can never work, that closes

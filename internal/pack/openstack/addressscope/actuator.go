@@ -1,3 +1,5 @@
+// Package addressscope is the kind AddressScope of the openstack pack, for /v2.0/address-scopes
+// of Neutron.
 package addressscope
 
 import (
@@ -21,7 +23,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("ip_version", &r.IPVersion),
 		kit.Default("shared", r.Shared, false),
 	}

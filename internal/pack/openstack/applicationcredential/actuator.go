@@ -1,9 +1,16 @@
+// Package applicationcredential is the kind ApplicationCredential of the openstack pack, for
+// /v3/users/USER_ID/application_credentials of Keystone. The actuator reads the secret from the
+// Secret of spec.resource.secretRef for POST, and does not keep the value. No field of an
+// application credential can be changed.
 package applicationcredential
 
 import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
@@ -46,7 +53,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 // table has no Path: the path of the collection contains the user ID.
 var table = kit.Table[object]{
 	Service: (*openstack.Scope).Identity, References: References, Amend: amend,
-	One: "application_credential", Many: "application_credentials", Fields: fields,
+	One: "application_credential", Many: "application_credentials", Fields: fields, NameFixed: true,
 	Compared: []string{"description"}, // Keystone can filter by name only.
 }
 
@@ -62,9 +69,8 @@ func user(in external.Input[object]) string {
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	r := in.Object.Spec.Resource
 	all := []kit.Field{
-		kit.Fixed("name", &name),
 		kit.Fixed("description", r.Description),
 		kit.Fixed("unrestricted", r.Unrestricted),
 	}
@@ -73,10 +79,10 @@ func fields(in external.Input[object]) []kit.Field {
 		all = append(all, kit.Fixed("expires_at", &text))
 	}
 	if len(r.RoleRefs) > 0 {
-		all = append(all, kit.FixedSet("roles", roles(in)))
+		all = append(all, kit.Set("roles", roles(in)).Fixed())
 	}
 	if len(r.AccessRules) > 0 {
-		all = append(all, kit.FixedSet("access_rules", rules(in)))
+		all = append(all, kit.Set("access_rules", rules(in)).Fixed())
 	}
 	return all
 }
@@ -147,4 +153,13 @@ func (a actuator) refusal(ctx context.Context, in external.Input[object], err er
 	}
 	return &external.Error{Class: external.Refused, Message: "OpenStack refuses the same access rule of two " +
 		"application credentials that are created at once: " + err.Error()}
+}
+
+// timeFormat is the format of expires_at in Keystone: UTC without a zone.
+const timeFormat = "2006-01-02T15:04:05.000000"
+
+func amend(o object, r *kit.Resource) {
+	if at, err := time.Parse(timeFormat, r.String("expires_at")); err == nil {
+		o.Status.Resource.ExpiresAt = &metav1.Time{Time: at}
+	}
 }

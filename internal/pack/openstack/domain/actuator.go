@@ -1,3 +1,4 @@
+// Package domain is the kind Domain of the openstack pack, for /v3/domains of Keystone.
 package domain
 
 import (
@@ -42,7 +43,6 @@ var table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
 	}

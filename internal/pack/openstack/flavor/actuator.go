@@ -1,7 +1,9 @@
+// Package flavor is the kind Flavor of the openstack pack, for /v2.1/flavors of Nova. The spec
+// may choose the ID (spec.resource.id). Only the extra specs of a flavor can be changed
+// ([kit.Table.Specs]).
 package flavor
 
 import (
-	"context"
 	"net/url"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
@@ -12,30 +14,21 @@ import (
 
 type object = *openstackv1alpha1.Flavor
 
-// References are the [kit.Reference] values of a Flavor.
-var References = kit.Bind[object](nil)
-
-// New returns the [external.Kind] of Flavor.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Realm = kit.Realm[object]
-	k.Differs = differs
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
-}
-
-var table = kit.Table[object]{
-	Service: (*openstack.Scope).Compute, References: References, Amend: amend, Names: names,
+// Table describes the requests for Flavors.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Compute, Amend: amend, Names: names,
 	Place: (*openstack.Scope).Region,
-	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields,
+	Path:  "flavors", One: "flavor", Many: "flavors", Fields: fields, NameFixed: true,
 	// Without is_public=None, Nova lists public flavors only.
 	Listed: "flavors/detail", Always: url.Values{"is_public": {"None"}},
 	Unfiltered: true, Compared: []string{"name", "ram", "vcpus", "disk"},
+	Chosen: true, Specs: specs, SpecsPath: "os-extra_specs",
+	References: kit.Bind[object](nil),
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Fixed("name", &name),
 		kit.Fixed("id", r.ID),
 		kit.Fixed("description", r.Description),
 		kit.Fixed("ram", &r.RAM),
@@ -47,37 +40,12 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// specsField is the name of the extra specs in Nova, and in the result of differs.
-const specsField = "extra_specs"
-
-func wanted(in external.Input[object]) map[string]string {
-	specs := map[string]string{}
-	for _, s := range in.Object.Spec.Resource.ExtraSpecs {
-		specs[s.Name] = s.Value
+func specs(o object) map[string]string {
+	all := map[string]string{}
+	for _, s := range o.Spec.Resource.ExtraSpecs {
+		all[s.Name] = s.Value
 	}
-	return specs
-}
-
-func differs(in external.Input[object], r *kit.Resource) []string {
-	if set, unset := kit.Unlike(r, specsField, wanted(in)); len(set)+len(unset) > 0 {
-		return []string{specsField}
-	}
-	return nil
-}
-
-// actuator changes the extra specs.
-type actuator struct{ kit.Actuator[object] }
-
-// Update implements external.Actuator.
-func (a actuator) Update(
-	ctx context.Context, in external.Input[object], r *kit.Resource, _ []string,
-) (*kit.Resource, error) {
-	id := r.String("id")
-	set, unset := kit.Unlike(r, specsField, wanted(in))
-	if err := a.Amend(ctx, id, "os-extra_specs", specsField, set, unset); err != nil {
-		return r, err
-	}
-	return a.Get(ctx, in, id)
+	return all
 }
 
 // Names of fields in Nova that differ from the names in status.resource.

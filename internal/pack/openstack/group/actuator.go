@@ -1,3 +1,4 @@
+// Package group is the kind Group of the openstack pack, for /v3/groups of Keystone.
 package group
 
 import (
@@ -22,7 +23,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 	}
 }

@@ -72,7 +72,6 @@ var table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	all := []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("visibility", r.Visibility, "shared"),
 		kit.Default("protected", r.Protected, false),
 		kit.Set("tags", r.Tags),
@@ -109,7 +108,7 @@ func (a actuator) Update(
 	ctx context.Context, in external.Input[object], r *kit.Resource, names []string,
 ) (*kit.Resource, error) {
 	var steps []step
-	for _, f := range fields(in) {
+	for _, f := range a.Wanted(in) {
 		if slices.Contains(names, f.Name) {
 			steps = append(steps, step{"replace", "/" + f.Name, f.Want})
 		}

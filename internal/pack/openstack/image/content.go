@@ -62,11 +62,10 @@ func (a actuator) fill(ctx context.Context, in external.Input[object], r *kit.Re
 
 // hostOf returns the host of a URL, or "" if there is none.
 func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
+	if u, err := url.Parse(address); err == nil {
+		return u.Host
 	}
-	return u.Host
+	return ""
 }
 
 // attempt increments status.downloadAttempts.

@@ -1,11 +1,13 @@
 package image
 
 import (
+	"context"
 	"errors"
 	"io"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // least is the number of bytes, downloaded and uploaded together, that must move within every.
@@ -25,22 +27,16 @@ type watchdog struct {
 
 // watch calls slow if fewer than least bytes moved within every.
 func watch(slow func()) *watchdog {
-	stopped := make(chan struct{})
-	w := &watchdog{stop: sync.OnceFunc(func() { close(stopped) })}
+	ctx, stop := context.WithCancel(context.Background())
+	w := &watchdog{stop: stop}
 	go func() {
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-stopped:
-				return
-			case <-ticker.C:
+		_ = wait.PollUntilContextCancel(ctx, every, false, func(context.Context) (bool, error) {
+			if w.moved.Swap(0) >= least {
+				return false, nil
 			}
-			if w.moved.Swap(0) < least {
-				slow()
-				return
-			}
-		}
+			slow()
+			return true, nil
+		}) // The error says that the watch was ended.
 	}()
 	return w
 }

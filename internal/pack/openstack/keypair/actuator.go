@@ -1,3 +1,5 @@
+// Package keypair is the kind KeyPair of the openstack pack, for /v2.1/os-keypairs of Nova. The
+// ID of a key pair is its name, and no field of a key pair can be changed.
 package keypair
 
 import (
@@ -15,7 +17,6 @@ var References = kit.Bind[object](nil)
 // New returns the [external.Kind] of KeyPair.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
-	k.Realm = kit.Realm[object]
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: r.String("name")} }
 	return k
 }
@@ -23,14 +24,14 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute, References: References, Amend: amend,
 	Place: (*openstack.Scope).User,
-	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields,
-	Unfiltered: true, Compared: []string{"name"},
+	Path:  "os-keypairs", One: "keypair", Many: "keypairs", Fields: fields, NameFixed: true,
+	Unfiltered: true, Chosen: true, Compared: []string{"name"},
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
+	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Fixed("name", &name), kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
+		kit.Fixed("public_key", &r.PublicKey), kit.Fixed("type", r.Type),
 	}
 }
 

@@ -32,10 +32,15 @@ type Table[K external.Object] struct {
 	One, Many string
 	// Patch says that changes are sent with PATCH instead of PUT.
 	Patch bool
-	// Fields returns the fields of a resource as spec.resource wants them.
+	// Fields returns the fields of a resource as spec.resource wants them, besides the name and the IDs of
+	// References.
 	Fields func(external.Input[K]) []Field
 	// Tags returns the tags that the spec wants; nil if the API has no PUT for tags.
 	Tags func(K) []string
+	// Specs returns the extra specs that the spec wants; nil if the API has none. Extra specs are pairs
+	// below SpecsPath of a resource, such as "os-extra_specs", which need requests of their own.
+	Specs     func(K) map[string]string
+	SpecsPath string
 	// Names has the names of OpenStack for fields of status.resource and of a filter, by JSON
 	// name, if they differ from the snake case: {"external": "router:external"}.
 	Names map[string]string
@@ -68,10 +73,12 @@ type Table[K external.Object] struct {
 	// Along are fields that every update repeats unchanged, because the service would reset a
 	// missing field.
 	Along []string
-	// NoName says that resources have no name to search for.
-	NoName bool
+	// NoName says that resources have no name, and NameFixed that no name can be changed.
+	NoName, NameFixed bool
 	// Dated says that resources have the field created_at.
 	Dated bool
+	// Chosen says that users choose the ids of resources, such as the id of a flavor.
+	Chosen bool
 	// Lingers is [external.Kind.Lingers].
 	Lingers bool
 	// Uses is [external.Kind.Uses]; it may be nil.
@@ -123,7 +130,7 @@ func (a Actuator[K]) Find(
 	if !a.NoName && !a.Unfiltered {
 		query.Set("name", search.Name)
 	}
-	wanted := a.fields(in)
+	wanted := a.Wanted(in)
 	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
 			return false // Not every service can filter by name.
@@ -137,7 +144,7 @@ func (a Actuator[K]) Find(
 // spec names no project. An administrator's list has the resources of all projects.
 func (a Actuator[K]) elsewhere(in external.Input[K], r *Resource) bool {
 	project := r.String("project_id")
-	asked := slices.ContainsFunc(a.fields(in), func(f Field) bool { return f.Name == "project_id" && f.given })
+	asked := slices.ContainsFunc(a.Wanted(in), func(f Field) bool { return f.Name == "project_id" && f.given })
 	return !asked && a.project != "" && project != "" && project != a.project
 }
 
@@ -149,15 +156,19 @@ func (a Actuator[K]) Create(ctx context.Context, in external.Input[K]) (*Resourc
 	return a.Send(ctx, http.MethodPost, a.URL(), a.wrapped(a.Body(in)))
 }
 
-// fields returns Table.Fields and the fields with IDs of references.
-func (t *Table[K]) fields(in external.Input[K]) []Field {
-	return append(t.Fields(in), t.References.fields(in.Object, in.Refs)...)
+// Wanted returns the name, Table.Fields and the fields with IDs of references.
+func (t *Table[K]) Wanted(in external.Input[K]) []Field {
+	var name []Field
+	if !t.NoName {
+		name = []Field{{Name: "name", Want: Name(in.Object), given: true, fixed: t.NameFixed}}
+	}
+	return slices.Concat(name, t.Fields(in), t.References.fields(in.Object, in.Refs))
 }
 
 // Body returns the body of POST, without the key [Table.One].
 func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 	body := map[string]any{}
-	for _, f := range a.fields(in) {
+	for _, f := range a.Wanted(in) {
 		if f.given {
 			body[f.Name] = f.Want
 		}
@@ -175,13 +186,18 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 // Differs returns the JSON names of the fields in which a resource differs from spec.resource.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	var names []string
-	for _, f := range t.fields(in) {
+	for _, f := range t.Wanted(in) {
 		if f.differs(r) {
 			names = append(names, f.Name)
 		}
 	}
 	if t.Tags != nil && !Set(tagsField, t.Tags(in.Object)).matches(r) {
 		names = append(names, tagsField)
+	}
+	if t.Specs != nil {
+		if set, unset := Unlike(r, SpecsField, t.Specs(in.Object)); len(set)+len(unset) > 0 {
+			names = append(names, SpecsField)
+		}
 	}
 	return names
 }
@@ -190,7 +206,7 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 // can't be changed.
 func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 	var all []string
-	for _, f := range t.fields(in) {
+	for _, f := range t.Wanted(in) {
 		if f.drifted(r) {
 			all = append(all, fmt.Sprintf("%s is %s, not %s", f.Name, brief(r.Fields[f.Name]), brief(f.Want)))
 		}
@@ -202,8 +218,8 @@ func (t *Table[K]) Drifts(in external.Input[K], r *Resource) []string {
 func (a Actuator[K]) Update(
 	ctx context.Context, in external.Input[K], r *Resource, names []string,
 ) (*Resource, error) {
-	id, body := r.String("id"), map[string]any{}
-	for _, f := range a.fields(in) {
+	id, body, before := r.String("id"), map[string]any{}, r
+	for _, f := range a.Wanted(in) {
 		if !f.fixed && slices.Contains(names, f.Name) {
 			body[f.Name] = f.Want
 		}
@@ -226,6 +242,12 @@ func (a Actuator[K]) Update(
 		fields := maps.Clone(r.Fields)
 		maps.Copy(fields, updated.Fields)
 		r = &Resource{fields}
+	}
+	if a.Specs != nil && slices.Contains(names, SpecsField) {
+		if err := a.updateSpecs(ctx, in, before); err != nil {
+			return r, err
+		}
+		return a.Get(ctx, in, id)
 	}
 	if a.Tags == nil || !slices.Contains(names, tagsField) { // With Glance and Keystone, the tags are a field.
 		return r, nil

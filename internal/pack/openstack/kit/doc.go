@@ -11,7 +11,7 @@
 //
 // Fields are compared by their JSON, as OpenStack sends and takes them:
 //
-//	kit.Always("name", s.GetResourceName())    // what every resource has
+//	kit.Always("url", r.URL)                    // what every resource has
 //	kit.Default("description", r.Description, "") // unset means the default
 //	kit.Keep("mtu", r.MTU)                      // unset means whatever it is
 //	kit.Fixed("dns_domain", r.DNSDomain)        // can't be changed

@@ -42,25 +42,7 @@ func Keep[T any](name string, value *T) Field {
 }
 
 // Fixed returns a field that can't be changed.
-func Fixed[T any](name string, value *T) Field {
-	f := Keep(name, value)
-	f.fixed = true
-	return f
-}
-
-// FixedList returns a list that can't be changed.
-func FixedList[T any](name string, values []T) Field {
-	f := List(name, values)
-	f.fixed = true
-	return f
-}
-
-// FixedSet returns a set that can't be changed.
-func FixedSet[T any](name string, values []T) Field {
-	f := Set(name, values)
-	f.fixed = true
-	return f
-}
+func Fixed[T any](name string, value *T) Field { return Keep(name, value).Fixed() }
 
 // List returns a field with an ordered list. Without values, the list is empty.
 func List[T any](name string, values []T) Field {
@@ -154,6 +136,12 @@ func (f Field) Addresses() Field {
 // values, or a difference means nothing.
 func (f Field) Opaque() Field {
 	f.opaque = true
+	return f
+}
+
+// Fixed returns a field that can't be changed, such as a list.
+func (f Field) Fixed() Field {
+	f.fixed = true
 	return f
 }
 

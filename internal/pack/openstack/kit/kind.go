@@ -18,8 +18,13 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 	if observe == nil {
 		observe = table.report
 	}
+	var realm func(K) string
+	if table.Chosen {
+		realm = realmOf[K]
+	}
 	return external.Kind[K, *Resource]{
-		GVK: GVK(KindOf[K]()), Relations: table.References.Relations, Identify: table.Identify,
+		Realm: realm,
+		GVK:   GVK(KindOf[K]()), Relations: table.References.Relations, Identify: table.Identify,
 		Observe: func(obj K, r *Resource) reconcile.Outcome { return observe(obj, table.withoutMark(r)) },
 		Differs: table.Differs, Drifts: table.Drifts,
 		Site: func(ctx context.Context, in external.Input[K]) (string, error) { return site(ctx, c, in) },

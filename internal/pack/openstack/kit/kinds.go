@@ -35,9 +35,9 @@ type Credentialed interface {
 	GetCommonSpec() *openstackv1alpha1.CommonSpec
 }
 
-// Realm returns a key within which IDs chosen by users (names of key pairs, IDs of flavors) are
+// realmOf returns a key within which IDs chosen by users (names of key pairs, IDs of flavors) are
 // unique: one per credentials.
-func Realm[K Credentialed](obj K) string {
+func realmOf[K Credentialed](obj K) string {
 	ref := obj.GetCommonSpec().CloudCredentialsRef
 	return obj.GetNamespace() + "/" + ref.SecretName + "/" + ref.CloudName
 }

@@ -71,6 +71,16 @@ func (t *Table[K]) withoutMark(r *Resource) *Resource {
 	return r
 }
 
+// Difference returns the values that are wanted and missing, and those that are there and not wanted.
+func Difference[T any](have, want []T, same func(a, b T) bool) (add, remove []T) {
+	without := func(values, others []T) []T {
+		return slices.DeleteFunc(slices.Clone(values), func(v T) bool {
+			return slices.ContainsFunc(others, func(other T) bool { return same(v, other) })
+		})
+	}
+	return without(want, have), without(have, want)
+}
+
 // Unlike returns the wanted pairs that are missing or different, and the keys that are not
 // wanted. Unlike ignores markerKey.
 func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]string, unset []string) {
@@ -89,20 +99,22 @@ func Unlike(r *Resource, name string, wanted map[string]string) (set map[string]
 	return set, unset
 }
 
-// Amend changes pairs that a resource keeps in a collection of their own, such as extra_specs:
-// one POST for all pairs in set, and one DELETE for each key in unset. name is the JSON key of
-// the pairs.
-func (a Actuator[K]) Amend(
-	ctx context.Context, id, collection, name string, set map[string]string, unset []string,
-) error {
+// SpecsField is the field with extra specs, and their name in the result of [Table.Differs].
+const SpecsField = "extra_specs"
+
+// updateSpecs changes the extra specs of a resource: one POST for all that are missing or different, and
+// one DELETE for each that is not wanted.
+func (a Actuator[K]) updateSpecs(ctx context.Context, in external.Input[K], r *Resource) error {
+	id := r.String("id")
+	set, unset := Unlike(r, SpecsField, a.Specs(in.Object))
 	if len(set) > 0 {
-		body := map[string]any{name: set}
-		if err := Call(ctx, a.Client, http.MethodPost, a.URL(id, collection), body, nil); err != nil {
+		body := map[string]any{SpecsField: set}
+		if err := Call(ctx, a.Client, http.MethodPost, a.URL(id, a.SpecsPath), body, nil); err != nil {
 			return Explain(err)
 		}
 	}
 	for _, key := range unset {
-		err := Call(ctx, a.Client, http.MethodDelete, a.URL(id, collection, key), nil, nil)
+		err := Call(ctx, a.Client, http.MethodDelete, a.URL(id, a.SpecsPath, key), nil, nil)
 		if err != nil && !openstack.IsNotFound(err) { // Another client deleted the key first.
 			return Explain(err)
 		}

@@ -1,3 +1,4 @@
+// Package network is the kind Network of the openstack pack, for /v2.0/networks of Neutron.
 package network
 
 import (
@@ -23,7 +24,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 		kit.Default("shared", r.Shared, false),
@@ -31,7 +31,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Keep("mtu", r.MTU),
 		kit.Keep("port_security_enabled", r.PortSecurityEnabled),
 		kit.Fixed("dns_domain", r.DNSDomain),
-		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
+		kit.List("availability_zone_hints", r.AvailabilityZoneHints).Fixed(),
 	}
 }
 

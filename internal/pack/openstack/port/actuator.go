@@ -1,3 +1,4 @@
+// Package port is the kind Port of the openstack pack, for /v2.0/ports of Neutron.
 package port
 
 import (
@@ -34,7 +35,6 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	fixed := addresses(in)
 	all := []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 		// If they are left out, Neutron chooses an address and the default security group.

@@ -1,3 +1,4 @@
+// Package project is the kind Project of the openstack pack, for /v3/projects of Keystone.
 package project
 
 import (
@@ -22,7 +23,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
 		kit.Set("tags", r.Tags),

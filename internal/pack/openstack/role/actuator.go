@@ -1,3 +1,4 @@
+// Package role is the kind Role of the openstack pack, for /v3/roles of Keystone.
 package role
 
 import (
@@ -25,7 +26,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 	}
 }

@@ -1,3 +1,6 @@
+// Package roleassignment is the kind RoleAssignment of the openstack pack, for
+// /v3/role_assignments of Keystone. A role assignment has no ID in Keystone: its path (role,
+// user or group, project or domain) identifies it, and is the ID for pkg/external.
 package roleassignment
 
 import (
@@ -35,7 +38,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 var table = kit.Table[object]{
 	Service: (*openstack.Scope).Identity, References: References,
 	Place: (*openstack.Scope).Cloud,
-	Path:  "role_assignments", Many: "role_assignments",
+	Path:  "role_assignments", Many: "role_assignments", NoName: true,
 	Fields: func(external.Input[object]) []kit.Field { return nil },
 }
 

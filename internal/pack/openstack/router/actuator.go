@@ -1,3 +1,4 @@
+// Package router is the kind Router of the openstack pack, for /v2.0/routers of Neutron.
 package router
 
 import (
@@ -24,12 +25,11 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 		kit.Fixed("external_gateway_info", gateway(in)),
 		kit.Fixed("distributed", r.Distributed),
-		kit.FixedList("availability_zone_hints", r.AvailabilityZoneHints),
+		kit.List("availability_zone_hints", r.AvailabilityZoneHints).Fixed(),
 	}
 }
 

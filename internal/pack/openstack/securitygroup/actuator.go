@@ -40,7 +40,6 @@ var table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("stateful", r.Stateful),
 	}

@@ -1,7 +1,6 @@
 package securitygroup
 
 import (
-	"encoding/json"
 	"slices"
 
 	"k8s.io/utils/ptr"
@@ -73,34 +72,24 @@ func number(r *rule) string {
 	return protocol
 }
 
-func (r *rule) same(other *rule) bool {
-	return r.key() == other.key() && r.Description == other.Description
+func same(a, b rule) bool { return a.key() == b.key() && a.Description == b.Description }
+
+// rulesOf returns the rules of a group in Neutron.
+func rulesOf(r *kit.Resource) ([]rule, error) {
+	var have struct {
+		Rules []rule `json:"security_group_rules"`
+	}
+	err := r.Decode(&have)
+	return have.Rules, err
 }
 
 // compare returns the rules that are missing, and the rules that are not wanted.
 func compare(in external.Input[object], r *kit.Resource) (add, remove []rule) {
-	var have struct {
-		Rules []rule `json:"security_group_rules"`
-	}
-	if err := r.Decode(&have); err != nil {
+	have, err := rulesOf(r)
+	if err != nil {
 		return nil, nil
 	}
-	wanted := wantedRules(in, r.String("id"))
-	for i := range wanted {
-		if !contains(have.Rules, &wanted[i]) && !contains(add, &wanted[i]) {
-			add = append(add, wanted[i])
-		}
-	}
-	for i := range have.Rules {
-		if !contains(wanted, &have.Rules[i]) {
-			remove = append(remove, have.Rules[i])
-		}
-	}
-	return add, remove
-}
-
-func contains(rules []rule, r *rule) bool {
-	return slices.ContainsFunc(rules, func(other rule) bool { return r.same(&other) })
+	return kit.Difference(have, wantedRules(in, r.String("id")), same)
 }
 
 // sameButWords returns the rules to remove that have the key of a rule to add, and another
@@ -151,9 +140,8 @@ func amend(g object, r *kit.Resource) { g.Status.Resource.Rules = statuses(r) }
 
 // statuses returns the rules for status.resource.rules.
 func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
-	text, err := json.Marshal(r.Fields["security_group_rules"])
-	var rules []rule
-	if err != nil || json.Unmarshal(text, &rules) != nil {
+	rules, err := rulesOf(r)
+	if err != nil {
 		return nil
 	}
 	var all []openstackv1alpha1.SecurityGroupRuleStatus

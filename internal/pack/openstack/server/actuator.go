@@ -75,12 +75,11 @@ func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	metadata, networks := pairs(r.Metadata), networks(in)
 	all := []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("networks", &networks),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
 		kit.Fixed("config_drive", r.ConfigDrive).Opaque(), // Nova reports "True" or "".
 		kit.Fixed(metadataField, &metadata),
-		kit.FixedList("tags", r.Tags).Opaque(), // Nova reports another order; updates compare tags as a set.
+		kit.List("tags", r.Tags).Fixed().Opaque(), // Nova reports another order; updates compare tags as a set.
 	}
 	if boot := r.BootVolume; boot != nil {
 		device := map[string]any{
@@ -90,7 +89,7 @@ func fields(in external.Input[object]) []kit.Field {
 		if boot.Tag != nil {
 			device["tag"] = *boot.Tag
 		}
-		all = append(all, kit.FixedList("block_device_mapping_v2", []any{device}))
+		all = append(all, kit.List("block_device_mapping_v2", []any{device}).Fixed())
 	}
 	return all
 }

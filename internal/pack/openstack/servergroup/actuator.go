@@ -1,3 +1,5 @@
+// Package servergroup is the kind ServerGroup of the openstack pack, for /v2.1/os-server-groups
+// of Nova. No field of a server group can be changed.
 package servergroup
 
 import (
@@ -12,14 +14,14 @@ type object = *openstackv1alpha1.ServerGroup
 // Table describes the requests for ServerGroups.
 var Table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute,
-	Path:    "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields,
+	Path:    "os-server-groups", One: "server_group", Many: "server_groups", Fields: fields, NameFixed: true,
 	Unfiltered: true, Compared: []string{"name"},
 	References: kit.Bind[object](nil),
 }
 
 func fields(in external.Input[object]) []kit.Field {
-	r, name := in.Object.Spec.Resource, in.Object.GetResourceName()
-	all := []kit.Field{kit.Fixed("name", &name), kit.Fixed("policy", &r.Policy)}
+	r := in.Object.Spec.Resource
+	all := []kit.Field{kit.Fixed("policy", &r.Policy)}
 	if r.Rules != nil && r.Rules.MaxServerPerHost > 0 {
 		all = append(all, kit.Fixed("rules", &map[string]int32{"max_server_per_host": r.Rules.MaxServerPerHost}))
 	}

@@ -1,3 +1,4 @@
+// Package service is the kind Service of the openstack pack, for /v3/services of Keystone.
 package service
 
 import (
@@ -20,7 +21,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Always("type", r.Type),
 		kit.Default("enabled", r.Enabled, true),

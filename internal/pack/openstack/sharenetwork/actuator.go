@@ -1,3 +1,5 @@
+// Package sharenetwork is the kind ShareNetwork of the openstack pack, for /v2/share-networks
+// of Manila.
 package sharenetwork
 
 import (
@@ -24,7 +26,6 @@ var Table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 	}
 }

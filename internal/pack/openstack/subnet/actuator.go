@@ -37,7 +37,6 @@ var table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	all := []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Fixed("ip_version", &r.IPVersion),
 		kit.Fixed("cidr", &r.CIDR).Addresses(),
 		kit.Default("description", r.Description, ""),

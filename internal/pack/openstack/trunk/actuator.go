@@ -1,3 +1,5 @@
+// Package trunk is the kind Trunk of the openstack pack, for /v2.0/trunks of Neutron. Its
+// subports are changed with add_subports and remove_subports.
 package trunk
 
 import (
@@ -44,7 +46,6 @@ func fields(in external.Input[object]) []kit.Field {
 	return []kit.Field{
 		// POST contains them because a trunk that is down accepts none later.
 		kit.Fixed("sub_ports", &subports).Opaque(), // updates compare them as a set
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("admin_state_up", r.AdminStateUp, true),
 	}
@@ -77,18 +78,8 @@ func compare(in external.Input[object], r *kit.Resource) (add, remove []subport)
 	if err := r.Decode(&have); err != nil {
 		return nil, nil
 	}
-	want := wanted(in)
-	for _, one := range want {
-		if !slices.Contains(have.Subports, one) {
-			add = append(add, one)
-		}
-	}
-	for _, one := range have.Subports {
-		if !slices.Contains(want, one) {
-			remove = append(remove, subport{Port: one.Port})
-		}
-	}
-	return add, remove
+	add, remove = kit.Difference(have.Subports, wanted(in), func(a, b subport) bool { return a == b })
+	return add, kit.Each(remove, func(one subport) subport { return subport{Port: one.Port} })
 }
 
 func differs(in external.Input[object], r *kit.Resource) []string {

@@ -1,13 +1,18 @@
+// Package user is the kind User of the openstack pack, for /v3/users of Keystone. The actuator
+// reads the password from the Secret of spec.resource.passwordRef for each request, and does
+// not keep it.
 package user
 
 import (
 	"context"
 	"slices"
+	"time"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 type object = *openstackv1alpha1.User
@@ -35,7 +40,6 @@ var table = kit.Table[object]{
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Default("enabled", r.Enabled, true),
 	}
@@ -102,4 +106,18 @@ func (a actuator) withPassword(
 		r.Fields[applied] = ref
 	}
 	return r, err
+}
+
+// observe reports a User, which is available as soon as it exists.
+func observe(u object, r *kit.Resource) reconcile.Outcome {
+	before := u.Status.Resource
+	u.Status.Resource = &openstackv1alpha1.UserResourceStatus{}
+	kit.Report(r, u.Status.Resource, nil)
+	if at, ok := kit.Moment(u.Status.Resource.PasswordExpiresAt); ok {
+		u.Status.Resource.PasswordExpiresAt = at.Format(time.RFC3339)
+	}
+	if before != nil && u.Status.Resource.AppliedPasswordRef == "" { // Keystone does not return the field.
+		u.Status.Resource.AppliedPasswordRef = before.AppliedPasswordRef
+	}
+	return reconcile.Outcome{}
 }

@@ -1,3 +1,5 @@
+// Package volume is the kind Volume of the openstack pack, for /v3/PROJECT_ID/volumes of
+// Cinder. A Server attaches and detaches volumes, not the Volume.
 package volume
 
 import (
@@ -41,7 +43,6 @@ func fields(in external.Input[object]) []kit.Field {
 		metadata[m.Name] = m.Value
 	}
 	return []kit.Field{
-		kit.Always("name", in.Object.GetResourceName()),
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("size", &r.Size),
 		kit.Fixed("availability_zone", r.AvailabilityZone),

@@ -1,2 +1,0 @@
-// Package group is the kind Group of the openstack pack, for /v3/groups of Keystone.
-package group

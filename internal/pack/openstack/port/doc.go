@@ -1,2 +1,0 @@
-// Package port is the kind Port of the openstack pack, for /v2.0/ports of Neutron.
-package port

@@ -1,2 +1,0 @@
-// Package role is the kind Role of the openstack pack, for /v3/roles of Keystone.
-package role
