@@ -44,6 +44,9 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	}
 	var options []otlptracehttp.Option
 	if o.TraceEndpoint != "" {
+		if err := checkURL("--otlp-endpoint", o.TraceEndpoint); err != nil {
+			return nil, err
+		}
 		endpoint, err := url.Parse(o.TraceEndpoint)
 		if err != nil {
 			return nil, fmt.Errorf("read --otlp-endpoint: %w", err)
