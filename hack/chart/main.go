@@ -96,7 +96,14 @@ func templates() (map[string]string, error) {
 		on := fmt.Sprintf("$.Values.packs.%s.enabled", name)
 		write("definitions-"+name, "and $.Values.crds.enabled "+on, all[name],
 			func(key string) bool { return !common(key) && isDefinition(key) })
-		write(name, on, all[name], func(key string) bool { return !common(key) && !isDefinition(key) })
+		held := len(packNamed(name).Locks) > 0 // Its guards may stay while the pack is off.
+		write(name, on, all[name], func(key string) bool {
+			return !common(key) && !isDefinition(key) && !(held && all[name].guards[key])
+		})
+		if held {
+			write(name+"-guards", fmt.Sprintf(`or %s (include "kinship.%sGuards" $)`, on, name), all[name],
+				func(key string) bool { return !common(key) && all[name].guards[key] })
+		}
 	}
 	return files, nil
 }

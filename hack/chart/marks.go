@@ -11,7 +11,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 )
 
-// keepAnnotation makes Helm keep an object at `helm uninstall`.
+// keepAnnotation makes Helm keep an object at `helm uninstall`, and at a `helm upgrade` without the object.
 const keepAnnotation = "helm.sh/resource-policy"
 
 // namespaceMark, versionMark and webhookMark stand for values of the chart in rendered manifests.
@@ -127,7 +127,7 @@ func engineOf(packName string) (texts [2]string, names []string, err error) {
 					names, role.Rules[j].ResourceNames = role.Rules[j].ResourceNames, []string{webhookMark}
 				}
 			}
-			if _, texts[i], err = manifest(scheme, role); err != nil {
+			if _, texts[i], err = manifest(scheme, role, false); err != nil {
 				return texts, nil, err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
 // setting contains the inputs of app.Objects.
@@ -41,6 +42,12 @@ var axes = []axis{
 	{`$.Values.packs.usage.kinds`, []string{"usage"}, func(s *setting) {
 		s.options.Usage.Kinds, s.options.Usage.Using = usedMark, usingMark
 	}},
+	{`eq $.Values.packs.usage.liftedBy "admin"`, []string{"usage"}, func(s *setting) {
+		s.options.Usage.LiftedBy = usage.LiftedByAdmin
+	}},
+	{`eq $.Values.packs.usage.liftedBy "none"`, []string{"usage"}, func(s *setting) {
+		s.options.Usage.LiftedBy = usage.LiftedByNone
+	}},
 	{`$.Values.packs.oam.kinds`, []string{"oam"}, func(s *setting) { s.options.Oam.Kinds = oamMark }},
 	{`eq $.Values.packs.iot.identity "pod-identity"`, []string{"iot"}, func(s *setting) {
 		s.options.Iot.Identity = iot.PodIdentity
@@ -55,11 +62,13 @@ type variants struct {
 	// texts are the manifests of each object, by the number of the combination: the first axis is
 	// the highest bit. A combination without the object has an empty text.
 	texts map[string][]string
+	// guards are the keys of the guards that go with their pack: all but the lasting policies.
+	guards map[string]bool
 }
 
 // render renders the objects of a pack for all combinations.
 func render(packName string) (*variants, error) {
-	v := &variants{texts: map[string][]string{}}
+	v := &variants{texts: map[string][]string{}, guards: map[string]bool{}}
 	for _, a := range axes {
 		if len(a.packs) == 0 || slices.Contains(a.packs, packName) {
 			v.axes = append(v.axes, a)
@@ -79,7 +88,22 @@ func render(packName string) (*variants, error) {
 			return nil, fmt.Errorf("render pack %s: %w", packName, err)
 		}
 	}
+	v.releaseConditional()
 	return v, nil
+}
+
+// releaseConditional has Helm remove the policies that some combinations lack: a policy that depends on a value, such as
+// $.Values.enforcement, must not stay after a change of the value.
+func (v *variants) releaseConditional() {
+	kept := "  annotations:\n" + when("$.Values.crds.keep", "    "+keepAnnotation+": keep\n")
+	for _, key := range v.keys {
+		if !isGuard(key) || !slices.Contains(v.texts[key], "") {
+			continue
+		}
+		for i, text := range v.texts[key] {
+			v.texts[key][i] = strings.Replace(text, kept, "", 1)
+		}
+	}
 }
 
 // add adds the objects of combination i.
@@ -92,13 +116,17 @@ func (v *variants) add(s setting, i, combinations int) error {
 	if err != nil {
 		return err
 	}
+	own := packNamed(s.options.Packs[0])
 	for _, obj := range objects {
 		if _, ok := obj.(*corev1.Namespace); ok {
 			continue // Helm creates the namespace of a release.
 		}
-		key, text, err := manifest(scheme, obj)
+		key, text, err := manifest(scheme, obj, app.IsLasting(own, obj))
 		if err != nil {
 			return err
+		}
+		if isGuard(key) && !app.IsLasting(own, obj) {
+			v.guards[key] = true
 		}
 		if v.texts[key] == nil {
 			v.keys = append(v.keys, key)
@@ -109,14 +137,26 @@ func (v *variants) add(s setting, i, combinations int) error {
 	return nil
 }
 
-// manifest returns the key and the YAML of an object.
-func manifest(scheme *runtime.Scheme, obj client.Object) (key, text string, err error) {
+// packNamed returns a pack with default options.
+func packNamed(name string) pack.Pack {
+	all := app.Packs(app.Options{})
+	return all[slices.IndexFunc(all, func(p pack.Pack) bool { return p.Name == name })]
+}
+
+// isGuard reports whether an object is a webhook configuration, a policy or a binding of a policy.
+func isGuard(key string) bool {
+	kind, _, _ := strings.Cut(key, " ")
+	return strings.Contains(kind, "WebhookConfiguration") || strings.Contains(kind, "AdmissionPolicy")
+}
+
+// manifest returns the key and the YAML of an object. A lasting policy, and a definition, have the keepAnnotation.
+func manifest(scheme *runtime.Scheme, obj client.Object, lasting bool) (key, text string, err error) {
 	u, err := app.Manifest(scheme, obj)
 	if err != nil {
 		return "", "", err
 	}
 	key = fmt.Sprintf("%s %s/%s", u.GetKind(), u.GetNamespace(), u.GetName())
-	if isDefinition(key) {
+	if isDefinition(key) || lasting {
 		annotations := u.GetAnnotations()
 		if annotations == nil {
 			annotations = map[string]string{}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -85,7 +86,7 @@ type doctor struct {
 // such as Options.Packs, Examine uses the Settings in the operators' Leases, or searches the
 // cluster. Examine compares the dates of certificates with now.
 func Examine(ctx context.Context, o Options, now time.Time) (*Diagnosis, error) {
-	o.Log = logr.Discard()
+	o.Log, o.Config = logr.Discard(), withoutWarnings(o.Config)
 	c, err := newClient(Options{}, o.Config)
 	if err != nil {
 		return nil, err
@@ -172,6 +173,9 @@ func (d *doctor) discover(ctx context.Context) error {
 	if err := d.narrow(ctx); err != nil {
 		return err
 	}
+	if err := d.findLiftedBy(ctx); err != nil {
+		return err
+	}
 	if len(d.options.Packs) == 0 {
 		return nil
 	}
@@ -211,6 +215,27 @@ func (d *doctor) narrow(ctx context.Context) error {
 	wide := func(rule rbacv1.PolicyRule) bool { return slices.Contains(rule.APIGroups, rbacv1.APIGroupAll) }
 	if len(d.options.Namespaces) == 0 && !slices.ContainsFunc(role.Rules, wide) {
 		d.options.Usage.Kinds = []schema.GroupResource{noKind}
+	}
+	return nil
+}
+
+// findLiftedBy sets an empty Usage.LiftedBy from the labels of the ClusterRole usage.LiftRole, if the ClusterRole
+// exists: the last installation decided, and the operator may run without the flag.
+func (d *doctor) findLiftedBy(ctx context.Context) error {
+	if d.options.Usage.LiftedBy != "" {
+		return nil
+	}
+	role := &rbacv1.ClusterRole{}
+	err := d.client.Get(ctx, client.ObjectKey{Name: usage.LiftRole}, role)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read ClusterRole %s: %w", usage.LiftRole, err)
+	}
+	d.options.Usage.LiftedBy = usage.LiftedByNone
+	if to := aggregatedTo(role); len(to) > 0 {
+		d.options.Usage.LiftedBy = usage.LiftedBy(to[0])
 	}
 	return nil
 }

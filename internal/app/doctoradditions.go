@@ -77,8 +77,8 @@ func (d *doctor) checkUserRoles(ctx context.Context) (checked int, findings []Fi
 		}
 		return err
 	}
-	for _, obj := range userRoles(d.chosen) {
-		if err := check(obj.(*rbacv1.ClusterRole), reinstall); err != nil {
+	for _, role := range userRoles(d.chosen) {
+		if err := check(role, reinstall); err != nil {
 			return checked, findings, err
 		}
 	}
@@ -103,7 +103,7 @@ func (d *doctor) compareUserRole(ctx context.Context, want *rbacv1.ClusterRole, 
 	switch {
 	case apierrors.IsNotFound(err):
 		found.Reason = "RoleMissing"
-		found.Message = "users lack the rights of this role: " + strings.Join(aggregatedTo(want), ", ") + " do not have them"
+		found.Message = "users with Kubernetes' roles lack the rights of this role"
 		return found, nil
 	case err != nil:
 		return nil, fmt.Errorf("read ClusterRole %s: %w", want.Name, err)
@@ -119,7 +119,7 @@ func (d *doctor) compareUserRole(ctx context.Context, want *rbacv1.ClusterRole, 
 		for _, resource := range rule.Resources {
 			if lacking := lackingVerbs(live, rule, resource); len(lacking) > 0 {
 				found.Reason, found.Field = "RoleAltered", "rules"
-				found.Message = fmt.Sprintf("users with the roles %s may not %s %s.%s", strings.Join(aggregatedTo(want), ", "),
+				found.Message = fmt.Sprintf("users may not %s %s.%s by this role",
 					strings.Join(lacking, ", "), resource, rule.APIGroups[0])
 				return found, nil
 			}

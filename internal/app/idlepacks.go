@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kinship-dev/kinship/internal/pack"
-	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
 // idlePacks returns the packs among names that Options.Packs leaves out and that no other operator
@@ -88,9 +88,9 @@ func (l leases) restarting(now time.Time) time.Duration {
 }
 
 // retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
-// as left out, and removes their guards. The lastingGuards stay and, while objects of a pack exist, the guards that
-// kept returns. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a
-// cloud behind.
+// as left out, and removes their guards. The lasting policies stay and, while objects of a pack with locks exist, its
+// guards. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a cloud
+// behind.
 func retireIdle(ctx context.Context, o Options, c client.Client, beside []string) error {
 	now := time.Now()
 	running, err := readLeases(ctx, c, now)
@@ -111,7 +111,8 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 		}
 		switch {
 		case len(guards) == 0:
-			o.Log.Info("A pack is installed that this operator does not run: run it too, or "+rest, "pack", p.Name)
+			o.Log.Info("A pack is installed that this operator does not run, and its policies stay: run it too, or "+rest,
+				"pack", p.Name)
 		case ago > 0:
 			slog.New(logr.ToSlogHandler(o.Log)).Warn("Guards of a pack stay because an operator of the pack may be restarting: "+
 				"Lease "+leaseName+" was renewed "+ago.Round(time.Second).String()+" ago. If no operator runs the pack any more, "+
@@ -126,54 +127,28 @@ func retireIdle(ctx context.Context, o Options, c client.Client, beside []string
 	return nil
 }
 
-// retire removes the guards of one pack that no operator runs, unless objects of the pack keep the guards.
+// retire removes the guards of one pack that no operator runs. A pack with locks, such as usage, keeps its guards while
+// objects of the pack exist, because protection must not end by an option that the user forgot.
 func retire(ctx context.Context, o Options, c client.Client, p pack.Pack, guards []*unstructured.Unstructured) error {
-	objects, err := keptBy(ctx, c, p)
-	if err != nil {
-		return err
-	}
-	var stay []*unstructured.Unstructured
-	if objects != "" {
-		stay = kept(p, guards)
-	}
-	gone := slices.DeleteFunc(slices.Clone(guards), func(g *unstructured.Unstructured) bool {
-		return slices.Contains(stay, g)
-	})
 	warn := slog.New(logr.ToSlogHandler(o.Log)).Warn
 	rest := "kinship uninstall --packs " + p.Name
-	if len(gone) > 0 {
-		if err := removeAll(ctx, c, gone, func(string, ...any) {}); err != nil {
+	if len(p.Locks) > 0 {
+		objects, err := keptBy(ctx, c, p)
+		if err != nil {
 			return err
 		}
-		warn("Removed the guards of a pack that no operator runs. What else the pack has is left: "+rest+" removes it",
-			"pack", p.Name, "guards", guardNames(gone))
+		if objects != "" {
+			warn("Guards of a pack that no operator runs refuse requests, and stay because objects of the pack exist: "+
+				"run the pack too, or "+rest+" --with-objects", "pack", p.Name, "guards", guardNames(guards), "objects", objects)
+			return nil
+		}
 	}
-	switch {
-	case len(stay) == 0:
-	case len(p.Locks) > 0:
-		warn("Guards of a pack that no operator runs refuse requests, and stay because objects of the pack exist: "+
-			"run the pack too, or "+rest+" --with-objects", "pack", p.Name, "guards", guardNames(stay), "objects", objects)
-	default:
-		warn("Policies of a pack that no operator runs stay because objects of the pack exist: without the policies, users "+
-			"could write fields that an operator of the pack believes later, such as status.id. Run the pack too, or delete "+
-			"the objects and start again with --install, or "+rest+" --with-objects",
-			"pack", p.Name, "guards", guardNames(stay), "objects", objects)
+	if err := removeAll(ctx, c, guards, func(string, ...any) {}); err != nil {
+		return err
 	}
+	warn("Removed the guards of a pack that no operator runs. What else the pack has is left, with the policies that the "+
+		"API server judges by without an operator: "+rest+" removes it", "pack", p.Name, "guards", guardNames(guards))
 	return nil
-}
-
-// kept returns the guards of a pack without an operator that stay while objects of the pack exist. Policies stay: the
-// API server needs no operator for policies, and an operator that runs the pack later believes fields that only an
-// operator may write, such as status.id of a Network. Webhook configurations do not stay: the API server refuses every
-// request for which no operator answers. A pack with locks, such as usage, keeps its webhook configurations too,
-// because protection must not end by an option that the user forgot.
-func kept(p pack.Pack, guards []*unstructured.Unstructured) []*unstructured.Unstructured {
-	if len(p.Locks) > 0 {
-		return guards
-	}
-	return slices.DeleteFunc(slices.Clone(guards), func(g *unstructured.Unstructured) bool {
-		return strings.HasSuffix(g.GetKind(), "WebhookConfiguration")
-	})
 }
 
 // tellIdle logs a warning about installed guards of idlePacks. Without --install, an operator has
@@ -221,8 +196,7 @@ func keptBy(ctx context.Context, c client.Client, p pack.Pack) (string, error) {
 	return "", nil
 }
 
-// liveDefinitions returns the definitions of a pack in the cluster, with those of kinds that a command enabled, such
-// as kinship azure enable.
+// liveDefinitions returns the definitions of a pack in the cluster.
 func liveDefinitions(ctx context.Context, c client.Client, p pack.Pack) ([]*unstructured.Unstructured, error) {
 	var all []*unstructured.Unstructured
 	for _, name := range p.Definitions {
@@ -238,33 +212,29 @@ func liveDefinitions(ctx context.Context, c client.Client, p pack.Pack) ([]*unst
 			all = append(all, live)
 		}
 	}
-	if p.Enabled == nil {
-		return all, nil
-	}
-	enabled, err := p.Enabled(ctx, c)
-	if err != nil {
-		return nil, fmt.Errorf("find what was enabled for pack %s: %w", p.Name, err)
-	}
-	for _, obj := range enabled {
-		if obj.GetKind() == relation.DefinitionKind.Kind {
-			all = append(all, obj)
-		}
-	}
 	return all, nil
 }
 
-// lastingGuards returns the names of the policies of a pack that stay until the pack is uninstalled. The API server
-// judges by these policies without an operator, so a policy refuses nothing that an author may do. Without the
-// policies, the pack would later trust objects that nobody judged:
+// IsLasting reports whether an object of a pack is a policy that stays until the pack is uninstalled, also while no
+// operator runs the pack. The API server judges by these policies without an operator, so a policy refuses nothing that
+// an author may do. Without the policies, the pack would later trust what users wrote meanwhile:
 //   - keepSecretsOf keeps the pack's own account from changing Secrets;
 //   - PACK-secrets asks whether an author may use the Secrets that an object names;
-//   - PACK-intents lets only the operator record a creation.
-func lastingGuards(packName string) []string {
-	return []string{keepSecretsOf(packName), AccountOf(packName) + "-secrets", AccountOf(packName) + "-intents"}
+//   - PACK-intents lets only the operator record a creation;
+//   - PACK-status lets only the operator write status.id, by which the operator deletes a resource of a cloud.
+//
+// The policies of a pack with locks, such as usage, refuse the deletion of objects or the removal of a lock: only
+// keepSecretsOf stays.
+func IsLasting(p pack.Pack, obj client.Object) bool {
+	switch obj.(type) {
+	case *admissionregistrationv1.ValidatingAdmissionPolicy, *admissionregistrationv1.ValidatingAdmissionPolicyBinding:
+		return len(p.Locks) == 0 || obj.GetName() == keepSecretsOf(p.Name)
+	}
+	return false
 }
 
-// idleGuards returns the guards of a pack that are installed, of any enforcement, without lastingGuards. The account
-// of the process may list guards, and not read the webhook configurations of other packs.
+// idleGuards returns the guards of a pack that are installed, of any enforcement, without those that IsLasting. The
+// account of the process may list guards, and not read the webhook configurations of other packs.
 func idleGuards(
 	ctx context.Context, c client.Client, o Options, p pack.Pack,
 ) ([]*unstructured.Unstructured, error) {
@@ -273,7 +243,7 @@ func idleGuards(
 		return nil, err
 	}
 	templates, _ := split(all)
-	names, lasting := map[schema.GroupVersionKind][]string{}, lastingGuards(p.Name)
+	names := map[schema.GroupVersionKind][]string{}
 	var kinds []schema.GroupVersionKind
 	for _, obj := range templates {
 		gvk, err := apiutil.GVKForObject(obj, c.Scheme())
@@ -283,7 +253,7 @@ func idleGuards(
 		if names[gvk] == nil {
 			kinds = append(kinds, gvk)
 		}
-		if !slices.Contains(lasting, obj.GetName()) {
+		if !IsLasting(p, obj) {
 			names[gvk] = append(names[gvk], obj.GetName())
 		}
 	}

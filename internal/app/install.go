@@ -206,7 +206,10 @@ func besideDefinitions(o Options, mutatingPolicies bool) ([]client.Object, error
 	if err != nil {
 		return nil, err
 	}
-	objects := append(account(chosen, o.Namespaces), userRoles(chosen)...)
+	objects := account(chosen, o.Namespaces)
+	for _, role := range userRoles(chosen) {
+		objects = append(objects, role)
+	}
 	for _, p := range chosen {
 		objects = append(objects, p.Objects(o.installation(mutatingPolicies))...)
 	}

@@ -48,7 +48,7 @@ func (o Options) metrics() (metricsserver.Options, error) {
 	}
 	if dir := o.MetricsCertDir; dir != "" { // Without the file, controller-runtime would serve a self-signed certificate.
 		if _, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
-			return served, fmt.Errorf("read the metrics' certificate: %w", err)
+			return served, fmt.Errorf("--metrics-cert-dir is %q: read the metrics' certificate: %w", dir, err)
 		}
 	} else {
 		self, err := certificate.SelfSigned("kinship-metrics")

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
@@ -130,6 +128,7 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.check(); err != nil {
 		return o, err
 	}
+	o.Config = withoutWarnings(o.Config)
 	o.Namespaces = slices.Compact(slices.Sorted(slices.Values(o.Namespaces)))
 	if o.WebhookPort == 0 && o.WebhookHost == "" {
 		o.WebhookPort = 9443
@@ -137,50 +136,15 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// check returns an error that names every option with a wrong value.
-func (o Options) check() error {
-	_, unknown := choose(o)
-	errs := []error{unknown, checkNamespaces(o.Namespaces), checkClouds(o), checkOamKinds(o)}
-	if o.Enforcement != pack.ByWebhook && o.Enforcement != pack.ByPolicy {
-		errs = append(errs, fmt.Errorf("enforcement is %q: it can be %s or %s", o.Enforcement, pack.ByWebhook, pack.ByPolicy))
-	}
-	if o.Iot.Identity != "" && o.Iot.Identity != iot.WorkloadIdentity && o.Iot.Identity != iot.PodIdentity {
-		errs = append(errs,
-			fmt.Errorf("identity is %q: it can be %s or %s", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity))
-	}
-	if o.ProfileAddress != "" && o.ProfileAddress != "0" {
-		if err := checkLoopback(o.ProfileAddress); err != nil {
-			errs = append(errs, fmt.Errorf("serve profiles, which anybody may read: %w", err))
-		}
-	}
-	if o.TraceEndpoint != "" {
-		_, err := traceEndpoint(o)
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// checkClouds returns an error for an unknown Openstack.Conditions or Azure.Submission.
-func checkClouds(o Options) error {
-	switch o.Openstack.Conditions {
-	case "", openstack.PublishedConditions, openstack.AllConditions:
-	default:
-		return fmt.Errorf("openstack conditions are %q: they can be %s or %s",
-			o.Openstack.Conditions, openstack.PublishedConditions, openstack.AllConditions)
-	}
-	switch o.Azure.Credential {
-	case "", azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential:
-	default:
-		return fmt.Errorf("azure credential is %q: it can be %s, %s or %s", o.Azure.Credential,
-			azure.SecretCredential, azurecloud.DefaultCredential, azurecloud.NoCredential)
-	}
-	switch o.Azure.Submission {
-	case "", azure.ByPut, azure.ByDeployment:
+// withoutWarnings returns a rest.Config whose clients do not print the warnings of the API server, which are for authors
+// of manifests.
+func withoutWarnings(config *rest.Config) *rest.Config {
+	if config == nil {
 		return nil
-	default:
-		return fmt.Errorf("azure submission is %q: it can be %s or %s",
-			o.Azure.Submission, azure.ByPut, azure.ByDeployment)
 	}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = rest.NoWarnings{}
+	return config
 }
 
 // checkOamKinds refuses the kinds of other packs in Oam.Kinds. The webhook of an IotConnector
@@ -191,7 +155,7 @@ func checkOamKinds(o Options) error {
 	for _, k := range o.Oam.Kinds {
 		for _, p := range Packs(o) {
 			if p.Name != "oam" && slices.Contains(p.Definitions, k.String()) {
-				return fmt.Errorf("the pack oam can't act on %s: the pack %s asks for the rights of the user who writes them",
+				return fmt.Errorf("--oam-kinds: the pack oam can't act on %s: the pack %s asks for the rights of the user who writes them",
 					k, p.Name)
 			}
 		}

@@ -72,7 +72,7 @@ func (o Options) checkAddresses() error {
 	var errs []error
 	if o.Enforcement == pack.ByWebhook {
 		if err := freeport.Check(o.WebhookHost, o.WebhookPort); err != nil {
-			errs = append(errs, fmt.Errorf("listen for webhooks: %w", err))
+			errs = append(errs, fmt.Errorf("--webhook-host, --webhook-port: listen for webhooks: %w", err))
 		}
 	}
 	if _, err := o.metrics(); err != nil {
@@ -95,11 +95,11 @@ func (o Options) checkAddresses() error {
 		}
 		listener, err := net.Listen("tcp", server.address)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", server.flag, err))
+			errs = append(errs, fmt.Errorf("%s is %q: %w", server.flag, server.address, err))
 			continue
 		}
 		if err := listener.Close(); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", server.flag, err))
+			errs = append(errs, fmt.Errorf("%s is %q: %w", server.flag, server.address, err))
 		}
 	}
 	return errors.Join(errs...)

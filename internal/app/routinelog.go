@@ -1,6 +1,9 @@
 package app
 
-import "github.com/go-logr/logr"
+import (
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+)
 
 // routine are messages of controller-runtime about each controller and source: an operator with all
 // packs has more than 100 of each.
@@ -28,8 +31,13 @@ var routine = map[string]bool{
 	"shutting down server":                                   true,
 }
 
-// withoutRoutine is a LogSink that writes the messages in routine at verbosity 1.
-type withoutRoutine struct{ logr.LogSink }
+// withoutRoutine is a LogSink that writes the messages in routine at verbosity 1, and a missing right of the operator
+// once in denialPause.
+type withoutRoutine struct {
+	logr.LogSink
+
+	denials *denials
+}
 
 // WithoutRoutine returns a logr.Logger for controller-runtime: a start and an end of the operator
 // write a few lines, and with --verbose hundreds.
@@ -37,7 +45,7 @@ func WithoutRoutine(log logr.Logger) logr.Logger {
 	if log.GetSink() == nil {
 		return log
 	}
-	return log.WithSink(withoutRoutine{log.GetSink()})
+	return log.WithSink(withoutRoutine{log.GetSink(), newDenials(clock.RealClock{})})
 }
 
 // Info implements logr.LogSink.
@@ -50,12 +58,19 @@ func (w withoutRoutine) Info(level int, msg string, keysAndValues ...any) {
 	w.LogSink.Info(level, msg, keysAndValues...)
 }
 
+// Error implements logr.LogSink.
+func (w withoutRoutine) Error(err error, msg string, keysAndValues ...any) {
+	if w.denials.isNew(err) || w.Enabled(1) {
+		w.LogSink.Error(err, msg, keysAndValues...)
+	}
+}
+
 // WithValues implements logr.LogSink.
 func (w withoutRoutine) WithValues(keysAndValues ...any) logr.LogSink {
-	return withoutRoutine{w.LogSink.WithValues(keysAndValues...)}
+	return withoutRoutine{w.LogSink.WithValues(keysAndValues...), w.denials}
 }
 
 // WithName implements logr.LogSink.
 func (w withoutRoutine) WithName(name string) logr.LogSink {
-	return withoutRoutine{w.LogSink.WithName(name)}
+	return withoutRoutine{w.LogSink.WithName(name), w.denials}
 }

@@ -55,8 +55,7 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	unlimited := rest.CopyConfig(o.Config)
-	unlimited.WarningHandler = rest.NoWarnings{} // Warnings of the API server are for authors of manifests.
-	unlimited.QPS = -1                           // The API server's own priority and fairness decides.
+	unlimited.QPS = -1 // The API server's own priority and fairness decides.
 	own, operator, err := become(ctx, unlimited)
 	if err != nil {
 		return err

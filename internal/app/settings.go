@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
 // settingsAnnotation is the annotation of an operator's Lease with the operator's [Settings].
@@ -27,6 +28,7 @@ type Settings struct {
 	UsingKinds  []string         `json:"usingKinds,omitempty"`
 	OamKinds    []string         `json:"oamKinds,omitempty"`
 	Identity    iot.Identity     `json:"identity,omitempty"`
+	LiftedBy    usage.LiftedBy   `json:"liftedBy,omitempty"`
 	WebhookHost string           `json:"webhookHost,omitempty"`
 	LeaderElect bool             `json:"leaderElect,omitempty"`
 }
@@ -40,7 +42,7 @@ func (o Options) settings() (Settings, error) {
 	s := Settings{
 		Version: o.Version, Enforcement: o.Enforcement, Namespaces: o.Namespaces, Kinds: resourceNames(o.Usage.Kinds),
 		UsingKinds: resourceNames(o.Usage.Using), OamKinds: resourceNames(o.Oam.Kinds), Identity: o.Iot.Identity,
-		WebhookHost: o.WebhookHost, LeaderElect: o.LeaderElect,
+		LiftedBy: o.Usage.LiftedBy, WebhookHost: o.WebhookHost, LeaderElect: o.LeaderElect,
 	}
 	for _, p := range chosen {
 		s.Packs = append(s.Packs, p.Name)
@@ -63,6 +65,9 @@ func (s Settings) apply(o Options) Options {
 	}
 	if len(o.Usage.Kinds) == 0 {
 		o.Usage.Kinds, o.Usage.Using = resources(s.Kinds), resources(s.UsingKinds)
+	}
+	if o.Usage.LiftedBy == "" {
+		o.Usage.LiftedBy = s.LiftedBy
 	}
 	if len(o.Oam.Kinds) == 0 {
 		o.Oam.Kinds = resources(s.OamKinds)

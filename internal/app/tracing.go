@@ -39,14 +39,17 @@ type tracing struct{ provider *sdktrace.TracerProvider }
 func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	named := cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
 		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
-	if named == "" || os.Getenv("OTEL_SDK_DISABLED") == "true" {
+	if !tracingWanted(o) {
 		return nil, nil // No tracing is what was asked for.
 	}
 	var options []otlptracehttp.Option
 	if o.TraceEndpoint != "" {
-		endpoint, err := traceEndpoint(o)
-		if err != nil {
+		if err := checkURL("--otlp-endpoint", o.TraceEndpoint); err != nil {
 			return nil, err
+		}
+		endpoint, err := url.Parse(o.TraceEndpoint)
+		if err != nil {
+			return nil, fmt.Errorf("read --otlp-endpoint: %w", err)
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint.JoinPath(tracesPath).String()))
 	}
@@ -63,15 +66,6 @@ func newTracing(ctx context.Context, o Options) (*tracing, error) {
 	otel.SetErrorHandler(&traceErrors{log: o.Log.WithName("traces")})
 	o.Log.Info("Sending traces", "to", hostOf(named))
 	return &tracing{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(self))}, nil
-}
-
-// traceEndpoint parses Options.TraceEndpoint.
-func traceEndpoint(o Options) (*url.URL, error) {
-	endpoint, err := url.Parse(o.TraceEndpoint)
-	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
-		return nil, fmt.Errorf("--otlp-endpoint is %q: it must be a URL, such as http://collector:4318", o.TraceEndpoint)
-	}
-	return endpoint, nil
 }
 
 // hostOf returns the host of a URL, without credentials and path.

@@ -3,7 +3,7 @@ package app
 import (
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/kinship-dev/kinship/internal/pack"
 )
@@ -14,8 +14,8 @@ import (
 // right to read: an object concerns all namespaces, so only cluster administrators write it. A
 // ReferenceGrant opens a namespace to other namespaces, so its writers are the admins of the
 // namespace.
-func userRoles(chosen []pack.Pack) []client.Object {
-	roles := []client.Object{
+func userRoles(chosen []pack.Pack) []*rbacv1.ClusterRole {
+	roles := []*rbacv1.ClusterRole{
 		pack.UserRole(Account+"-view", ownDefinitions, pack.ViewVerbs, "view", "edit", "admin"),
 		pack.UserRole(Account+"-admin", ownDefinitions, pack.EditVerbs, "admin"),
 	}
@@ -31,8 +31,12 @@ func userRoles(chosen []pack.Pack) []client.Object {
 			}
 		}
 		roles = append(roles,
-			pack.UserRole(AccountOf(p.Name)+"-view", p.Definitions, pack.ViewVerbs, "view", "edit", "admin"),
-			pack.UserRole(AccountOf(p.Name)+"-edit", written, pack.EditVerbs, "edit", "admin"))
+			pack.UserRole(AccountOf(p.Name)+"-view", p.Definitions, pack.ViewVerbs, "view", "edit", "admin"))
+		if p.EditRoles != nil {
+			roles = append(roles, p.EditRoles(written)...)
+			continue
+		}
+		roles = append(roles, pack.UserRole(AccountOf(p.Name)+"-edit", written, pack.EditVerbs, "edit", "admin"))
 	}
 	return roles
 }

@@ -32,6 +32,7 @@ var doctorOutputs = []string{"text", "json", "yaml"}
 
 func newDoctor(version string, streams genericiooptions.IOStreams) *cobra.Command {
 	c := doctor{operator: asOperator(streams)}
+	c.brief = true
 	c.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "doctor",

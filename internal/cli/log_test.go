@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -13,11 +14,11 @@ import (
 // TestLogFormat: --log-format=json writes one JSON object per line with the same keys as text.
 func TestLogFormat(t *testing.T) {
 	var text, lines bytes.Buffer
-	plain, err := newLog(&text, textLog, false)
+	plain, err := newLog(&text, textLog, slog.LevelInfo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	structured, err := newLog(&lines, jsonLog, false)
+	structured, err := newLog(&lines, jsonLog, slog.LevelInfo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestLogFormat(t *testing.T) {
 			t.Errorf("%s is %q, want %q", key, got[key], want)
 		}
 	}
-	if _, err := newLog(&text, "xml", false); err == nil || !strings.Contains(err.Error(), "text or json") {
+	if _, err := newLog(&text, "xml", slog.LevelInfo); err == nil || !strings.Contains(err.Error(), "text or json") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }

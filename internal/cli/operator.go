@@ -35,6 +35,8 @@ type operator struct {
 	flags   *kubeFlags
 	options app.Options
 	verbose bool
+	// brief says that the command prints a report of its own, and logs only warnings.
+	brief bool
 	// logFormat is text or json.
 	logFormat string
 	// authorities is the file name of Options.Openstack.Authorities.
@@ -138,6 +140,9 @@ func (c *operator) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enfor
 			"gets rights to these alone (default any)")
 	f.StringSliceVar(&c.using, usingFlag, nil,
 		"with --kinds, further resources that may use protected ones, as in releases.helm.crossplane.io")
+	f.StringVar((*string)(&o.Usage.LiftedBy), "usage-lifted-by", "",
+		"with --install, users with which Kubernetes role in a namespace may change and delete Usages, and so lift "+
+			"protection: edit (and admin), admin or none (default edit)")
 	f.StringSliceVar(&c.oamKinds, "oam-kinds", nil,
 		"resources of workloads, traits and scopes that Kubernetes does not have, as in mydbs.standard.oam.dev: with "+
 			"--install, the pack oam gets rights to them")
@@ -266,8 +271,20 @@ func (c *operator) complete() error {
 	}
 	config.QPS = -1 // The API server's own priority and fairness decides.
 	c.options.Config = config
-	c.options.Log, err = newLog(c.ErrOut, c.logFormat, c.verbose)
+	c.options.Log, err = newLog(c.ErrOut, c.logFormat, c.level())
 	return err
+}
+
+// level returns the least level of lines in the log.
+func (c *operator) level() slog.Level {
+	switch {
+	case c.verbose:
+		return slog.LevelDebug
+	case c.brief:
+		return slog.LevelWarn
+	default:
+		return slog.LevelInfo
+	}
 }
 
 func addPacks(f *pflag.FlagSet, o *app.Options) {
@@ -283,11 +300,8 @@ const (
 )
 
 // newLog returns the logr.Logger of the operator, of controller-runtime and of klog.
-func newLog(w io.Writer, format string, verbose bool) (logr.Logger, error) {
-	options := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if verbose {
-		options.Level = slog.LevelDebug
-	}
+func newLog(w io.Writer, format string, level slog.Level) (logr.Logger, error) {
+	options := &slog.HandlerOptions{Level: level}
 	var handler slog.Handler
 	switch format {
 	case textLog:

@@ -72,5 +72,22 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newAzure(streams),
 		newEmulator(streams),
 	)
+	checkArguments(root)
 	return root
+}
+
+// checkArguments makes wrong arguments of the command, and of all commands below, end with exitUsage and the usage of
+// the command.
+func checkArguments(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return misused(fmt.Errorf("%w\nUsage: %s", err, cmd.UseLine()))
+			}
+			return nil
+		}
+	}
+	for _, child := range cmd.Commands() {
+		checkArguments(child)
+	}
 }

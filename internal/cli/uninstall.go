@@ -27,6 +27,7 @@ type uninstall struct {
 
 func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
 	c := uninstall{operator: asOperator(streams)}
+	c.brief = true
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove what operator --install applied, and every trace on other objects",

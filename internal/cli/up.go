@@ -196,7 +196,8 @@ func (u *up) startOperator(
 	options := u.options
 	options.Config = cluster.Config()
 	options.Openstack.Open = openstack.Loopback // The OpenStack emulator listens on 127.0.0.1.
-	if options.Log, err = newLog(logFile, textLog, u.verbose); err != nil {
+	log := operator{verbose: u.verbose}
+	if options.Log, err = newLog(logFile, textLog, log.level()); err != nil {
 		close(stopped)
 		return stopped, err
 	}

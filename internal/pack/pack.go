@@ -43,6 +43,9 @@ type Pack struct {
 	Locks []lineage.Lock
 	// Rules are the rights that its controllers need, and nothing more.
 	Rules func() []rbacv1.PolicyRule
+	// EditRoles returns the ClusterRoles of users who write kinds of the pack. Without EditRoles, users
+	// with Kubernetes' roles edit and admin have all EditVerbs. EditRoles may be nil.
+	EditRoles func(kinds []string) []*rbacv1.ClusterRole
 	// Objects are the pack's objects in the cluster besides definitions and rights, such as
 	// webhook configurations and policies.
 	Objects func(Installation) []client.Object

@@ -72,8 +72,12 @@ func (r *reconciler[K, R]) announceResource(p *pass[K, R], id string) {
 	}
 }
 
-// announceDeletion emits an event about a resource that Actuator.Delete has deleted.
+// announceDeletion emits an event about a resource that Actuator.Delete has deleted, once.
 func (r *reconciler[K, R]) announceDeletion(p *pass[K, R], id string) {
+	if p.record.deleted == id {
+		return
+	}
+	p.record.deleted = id
 	r.engine.event(p.Object, corev1.EventTypeNormal, "Deleted", "Delete", "%s %s was deleted", r.engine.Noun, id)
 }
 

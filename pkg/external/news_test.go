@@ -1,6 +1,8 @@
 package external
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 )
@@ -79,6 +82,45 @@ func TestNewsOfOperations(t *testing.T) {
 	})
 	w.later(3*time.Second, "a")
 	n.expect(t, "deleted", "a Normal Deleted Delete resource blue-a was deleted")
+}
+
+// TestNewsOfDeletionOnce: the API server refuses to remove the finalizer after a long deletion has ended. The next pass
+// finds the resource missing again, and emits no second event.
+func TestNewsOfDeletionOnce(t *testing.T) {
+	w, n := newNews(t, true)
+	w.cloud.change(func(c *toyCloud) { c.slow = 1 })
+	w.create("a")
+	w.passIn("a", 3*time.Second)
+	w.later(3*time.Second, "a")
+	w.delete("a")
+	w.passIn("a", 3*time.Second)
+	n.told = nil
+	w.cloud.change(func(c *toyCloud) {
+		delete(c.running, "op1") // It has ended.
+		c.finish()
+	})
+	refused := 1
+	w.r.engine.Live = interceptor.NewClient(w.c.(client.WithWatch), interceptor.Funcs{
+		Apply: func(
+			ctx context.Context, c client.WithWatch, obj runtime.ApplyConfiguration, opts ...client.ApplyOption,
+		) error {
+			if refused > 0 {
+				refused--
+				return errors.New("refused")
+			}
+			return c.Apply(ctx, obj, opts...)
+		},
+	})
+	w.clock.SetTime(w.clock.Now().Add(3 * time.Second))
+	if _, err := w.again("a"); err == nil {
+		t.Error("the pass ends without the finalizer")
+	}
+	w.later(3*time.Second, "a")
+	if refused > 0 {
+		t.Error("nothing was refused")
+	}
+	n.expect(t, "deleted", "a Normal Deleted Delete resource blue-a was deleted",
+		"a Warning TransientError Delete remove the finalizer: refused")
 }
 
 // TestNewsOfImports: an event says which resource an object took over. A resource that another client

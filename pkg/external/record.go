@@ -81,6 +81,9 @@ type memory struct {
 	// began is the last recorded intent. sent says that this process has called Actuator.Create.
 	began *intent
 	sent  bool
+	// deleted is the id of the resource about whose deletion announceDeletion emitted an event: the passes after
+	// a failed removeFinalizer find the resource missing again.
+	deleted string
 	// origin says how the object got its resource (created, imported or adopted), until announceResource
 	// emits an event (news.go).
 	origin string

@@ -19,6 +19,7 @@ import (
 	"helm.sh/helm/v4/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
 )
 
 // Namespace is the only namespace in which Helm can install the chart.
@@ -69,6 +70,8 @@ type Cluster struct {
 	Namespace string
 	// APIVersions that the API server serves besides those of Kubernetes 1.35.
 	APIVersions []string
+	// Config, if set, reaches a cluster in which templates look objects up, as `helm upgrade` does.
+	Config *rest.Config
 }
 
 // Render returns the rendered files of the [Chart], by their names in the chart. Render checks the
@@ -89,7 +92,11 @@ func (c *Chart) Render(ctx context.Context, values map[string]any, cluster Clust
 	if err != nil {
 		return nil, fmt.Errorf("check values: %w", err)
 	}
-	files, err := engine.Engine{}.RenderWithContext(ctx, c.loaded, all)
+	templates := engine.Engine{}
+	if cluster.Config != nil {
+		templates = engine.New(cluster.Config)
+	}
+	files, err := templates.RenderWithContext(ctx, c.loaded, all)
 	if err != nil {
 		return nil, fmt.Errorf("render chart: %w", err)
 	}

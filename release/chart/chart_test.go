@@ -13,6 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/release/chart"
 )
 
@@ -105,6 +106,14 @@ func TestChartIsInstall(t *testing.T) {
 			`{"namespaces": ["default", "12"]}`,
 			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false,
 		},
+		"lifted by admin": {
+			`{"packs": {"usage": {"liftedBy": "admin"}}}`,
+			func(o *app.Options) { o.Usage.LiftedBy = usage.LiftedByAdmin }, true,
+		},
+		"lifted by none": {
+			`{"packs": {"usage": {"liftedBy": "none"}}}`,
+			func(o *app.Options) { o.Usage.LiftedBy = usage.LiftedByNone }, true,
+		},
 		"kinds": {
 			`{"packs": {"usage": {
 				"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]
@@ -146,6 +155,9 @@ func TestChartIsInstall(t *testing.T) {
 					}
 				}
 				unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "helm.sh/resource-policy")
+				if len(u.GetAnnotations()) == 0 {
+					unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
+				}
 			}
 			if diff := cmp.Diff(installed(t, o, tc.mutating), got); diff != "" {
 				t.Errorf("the chart differs from --install (-install +chart):\n%.4000s", diff)
@@ -194,6 +206,8 @@ func TestValuesRefused(t *testing.T) {
 		`{"replica": 2}`:                                  "replica",
 		`{"packs": {"usages": {"enabled": true}}}`:        "usages",
 		`{"packs": {"usage": {"kinds": ["*"]}}}`:          "/packs/usage/kinds/0",
+		`{"packs": {"usage": {"liftedBy": "view"}}}`:      "/packs/usage/liftedBy",
+		`{"packs": {"usage": {"guardsWhenOff": "yes"}}}`:  "/packs/usage/guardsWhenOff",
 		`{"enforcement": "none"}`:                         "/enforcement",
 		`{"namespaces": ["A"]}`:                           "/namespaces/0",
 		`{"namespaces": ["kinship-system"]}`:              "leave it out",
@@ -210,6 +224,44 @@ func TestValuesRefused(t *testing.T) {
 	_, err := load(t).Render(t.Context(), nil, chart.Cluster{Namespace: "default"})
 	if err == nil || !strings.Contains(err.Error(), "--namespace kinship-system") {
 		t.Errorf("another namespace: error %v", err)
+	}
+}
+
+// TestPoliciesAreKept: Helm keeps the policies that believe no forged status while no operator runs their pack, in all
+// settings. Helm keeps no guard that depends on a value, because the guard would stay after a change of the value.
+func TestPoliciesAreKept(t *testing.T) {
+	kept := []string{
+		"kinship-openstack-status", "kinship-openstack-intents", "kinship-openstack-secrets", "kinship-azure-status",
+		"kinship-azure-intents", "kinship-oam-statuses", "kinship-usage-keep-secrets",
+	}
+	all := map[string]map[string]*unstructured.Unstructured{}
+	for _, text := range []string{`{}`, `{"enforcement": "policy"}`, `{"namespaces": ["a"]}`} {
+		all[text] = render(t, text)
+		for _, name := range kept {
+			for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+				u := all[text][kind+" /"+name]
+				if u == nil || u.GetAnnotations()["helm.sh/resource-policy"] != "keep" {
+					t.Errorf("values %s: Helm does not keep %s %s", text, kind, name)
+				}
+			}
+		}
+	}
+	for text, objects := range all {
+		for key, u := range objects {
+			if u.GetAnnotations()["helm.sh/resource-policy"] == "" {
+				continue
+			}
+			for other := range all {
+				if all[other][key] == nil {
+					t.Errorf("%s is kept with the values %s, and is not there with %s", key, text, other)
+				}
+			}
+		}
+	}
+	for key, u := range render(t, `{"crds": {"keep": false}}`) {
+		if u.GetAnnotations()["helm.sh/resource-policy"] != "" {
+			t.Errorf("%s is kept although crds.keep is false", key)
+		}
 	}
 }
 

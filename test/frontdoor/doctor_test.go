@@ -95,7 +95,7 @@ func TestDoctor(t *testing.T) {
 	o := operator.Start(t, packs)
 	healthy(t)
 	for _, args := range [][]string{{"doctor"}, {"doctor", "-o", "json"}, {"doctor", "-o", "yaml"}} {
-		if code, out, errOut := kinship(t, args...); code != 0 || !strings.Contains(out, "usage") {
+		if code, out, errOut := kinship(t, args...); code != 0 || !strings.Contains(out, "usage") || errOut != "" {
 			t.Errorf("%q: code %d\n%s%s", args, code, out, errOut)
 		}
 	}
@@ -126,9 +126,9 @@ func TestDoctor(t *testing.T) {
 	if diff := cmp.Diff(want, besides(t, examine(t, unexamined(t), time.Now()))); diff != "" {
 		t.Errorf("findings after the damage (-want +got):\n%s", diff)
 	}
-	code, out, _ := kinship(t, "doctor")
-	if code != 1 || !strings.Contains(out, "account kinship-iot may not patch deployments.apps") {
-		t.Errorf("code %d, want 1 and the missing right:\n%s", code, out)
+	code, out, errOut := kinship(t, "doctor")
+	if code != 1 || !strings.Contains(out, "account kinship-iot may not patch deployments.apps") || errOut != "" {
+		t.Errorf("code %d, want 1 and the missing right:\n%s%s", code, out, errOut)
 	}
 	machineReadable(t)
 	o = operator.Start(t, packs)
@@ -137,7 +137,7 @@ func TestDoctor(t *testing.T) {
 	stop(t, o)
 	uninstall(t)
 	for args, want := range map[string]string{
-		"-o=xml": "there are text, json, yaml", "--using-kinds=a.b": "needs --kinds",
+		"-o=xml": "there are text, json, yaml", "extra": "Usage: kinship doctor", "--using-kinds=a.b": "needs --kinds",
 	} {
 		if code, _, errOut := kinship(t, "doctor", args); code != 2 || !strings.Contains(errOut, want) {
 			t.Errorf("%s: code %d, %s", args, code, errOut)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -118,7 +119,7 @@ func keepsProtection(t *testing.T) {
 	t.Helper()
 	first := operator.Start(t, packs("usage"))
 	objects := testenv.Apply(t, operator.Protected, testenv.In(testenv.Namespace(t)))
-	precious, usage := objects[0], objects[1]
+	precious, lock := objects[0], objects[1]
 	refused := func() error {
 		err := operator.Client(t).Delete(t.Context(), precious, client.DryRunAll)
 		if err == nil || apierrors.IsNotFound(err) {
@@ -138,7 +139,7 @@ func keepsProtection(t *testing.T) {
 	stop(t, other)
 	examinedWithoutOperator(t, "iot", true)
 	again := operator.Start(t, packs("usage"))
-	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), usage)) })
+	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), lock)) })
 	testenv.Eventually(t, func() error { return client.IgnoreNotFound(operator.Client(t).Delete(t.Context(), precious)) })
 	stop(t, again)
 	examinedWithoutOperator(t, "usage", false)
@@ -165,14 +166,10 @@ func examinedWithoutOperator(t *testing.T, pack string, guarded bool) {
 	}
 }
 
-// TestIdlePolicies leaves out packs whose objects exist. Policies stay, so that an operator that runs the packs later
-// believes no forged status.id. Webhook configurations, which no operator answers, are removed. While
-// an operator with --leader-elect may be restarting, all stay.
+// TestIdlePolicies leaves out packs. Policies stay, with and without objects, so that an operator that runs the packs
+// later believes no forged status.id. Webhook configurations, which no operator answers, are removed. While an operator
+// with --leader-elect may be restarting, all stay.
 func TestIdlePolicies(t *testing.T) {
-	const (
-		stays  = "stay because objects of the pack exist"
-		status = "kinship-openstack-status"
-	)
 	var log bytes.Buffer
 	install := func(enforcement pack.Enforcement, packs ...string) string {
 		t.Helper()
@@ -186,7 +183,7 @@ func TestIdlePolicies(t *testing.T) {
 		return log.String()
 	}
 	webhook := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta("", "kinship-iot")}
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", status)}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", "kinship-openstack-status")}
 	intents := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta("", "kinship-openstack-intents")}
 	install(pack.ByPolicy, "usage", "iot", "openstack") // No webhook refuses the IotConnector.
 	objects := testenv.Apply(t, connector+"---"+network, testenv.In(testenv.Namespace(t)))
@@ -206,9 +203,8 @@ func TestIdlePolicies(t *testing.T) {
 	change(t, operator.Client(t), lease, func() {
 		lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-time.Hour)))
 	})
-	said := install(pack.ByWebhook, "usage")
-	if !strings.Contains(said, stays) || !strings.Contains(said, status) {
-		t.Errorf("the log does not say that policies stay, and why:\n%s", said)
+	if said := install(pack.ByWebhook, "usage"); !strings.Contains(said, "and its policies stay") {
+		t.Errorf("the log does not say that policies of openstack stay:\n%s", said)
 	}
 	exists(t, webhook, false)
 	exists(t, policy, true)
@@ -218,12 +214,30 @@ func TestIdlePolicies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := install(pack.ByWebhook, "usage"); strings.Contains(said, stays) {
-		t.Errorf("policies stay without objects:\n%s", said)
-	}
-	exists(t, policy, false)
+	install(pack.ByWebhook, "usage")
+	exists(t, policy, true)
 	exists(t, intents, true)
+	forgesStatus(t)
 	uninstall(t)
+}
+
+// forgesStatus creates a Network while no operator runs the pack openstack, and writes a status.id as a tenant: an
+// operator that runs the pack later would delete the resource of somebody else.
+func forgesStatus(t *testing.T) {
+	t.Helper()
+	networks := schema.GroupResource{Group: "openstack.k-orc.cloud", Resource: "networks"}
+	w := testenv.NewWorld(t, operator.Client(t))
+	tenant := w.User("tenant", right("patch", networks),
+		right("patch", schema.GroupResource{Group: networks.Group, Resource: "networks/status"}))
+	object := testenv.Apply(t, network, testenv.In(w.NS))[0]
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"id":"forged"}}`))
+	err := tenant.Status().Patch(t.Context(), object, patch)
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only Kinship may write this status") {
+		t.Errorf("a forged status.id was answered with %v, want a refusal", err)
+	}
+	if err := operator.Client(t).Delete(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // exists checks whether an object exists.
@@ -282,6 +296,36 @@ func TestUserRoles(t *testing.T) {
 			if row.want == want {
 				testenv.AwaitRights(t, row.user+"-of-"+w.NS, w.NS, want, right(row.verb, row.resource))
 			}
+		}
+	}
+	uninstall(t)
+}
+
+// TestLiftedBy takes the right to lift protection from Kubernetes' role edit, and from admin too. Users with edit may
+// still create Usages. Doctor finds nothing missing.
+func TestLiftedBy(t *testing.T) {
+	w := testenv.NewWorld(t, operator.Client(t))
+	for _, role := range []string{"edit", "admin"} {
+		w.Create(binding(w.NS, role))
+	}
+	usages := schema.GroupResource{Group: "protection.crossplane.io", Resource: "usages"}
+	for _, row := range []struct {
+		by          usage.LiftedBy
+		edit, admin bool
+	}{{usage.LiftedByEdit, true, true}, {usage.LiftedByAdmin, false, true}, {usage.LiftedByNone, false, false}} {
+		o := options(t, "usage")
+		o.WebhookPort, o.Usage.LiftedBy = testenv.FreePort(t), row.by
+		if err := app.Install(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		for user, may := range map[string]bool{"edit": row.edit, "admin": row.admin} {
+			testenv.AwaitRights(t, user+"-of-"+w.NS, w.NS, true, right("create", usages), right("list", usages))
+			for _, verb := range []string{"delete", "patch", "update", "deletecollection"} {
+				testenv.AwaitRights(t, user+"-of-"+w.NS, w.NS, may, right(verb, usages))
+			}
+		}
+		if found, _ := enabledFindings(t); len(found) > 0 {
+			t.Errorf("lifted by %s: doctor finds %q", row.by, found)
 		}
 	}
 	uninstall(t)

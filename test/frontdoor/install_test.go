@@ -171,7 +171,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	o.Enforcement, o.Iot.Identity, o.Azure.Credential, o.TraceEndpoint = "x", "y", "z", "collector"
 	err = app.Install(t.Context(), o)
 	for _, want := range []string{
-		`enforcement is "x"`, `identity is "y"`, `azure credential is "z"`, `--otlp-endpoint is "collector"`,
+		`enforcement is "x"`, `identity is "y"`, `--azure-credential is "z"`, `--otlp-endpoint is "collector"`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -35,6 +35,24 @@ app.kubernetes.io/part-of: kinship
 {{- join "," $on -}}
 {{- end }}
 
+{{- /*
+Not empty if the guards of the pack usage stay although the pack is off: protection must not end by a value. The kinds are
+looked up in the cluster, if the definitions are ours: Crossplane has kinds of the same names.
+*/ -}}
+{{- define "kinship.usageGuards" -}}
+{{- if eq .Values.packs.usage.guardsWhenOff "always" -}}true
+{{- else if eq .Values.packs.usage.guardsWhenOff "auto" -}}
+{{- range list (list "protection.crossplane.io/v1beta1" "Usage" "usages.protection.crossplane.io")
+  (list "protection.crossplane.io/v1beta1" "ClusterUsage" "clusterusages.protection.crossplane.io")
+  (list "apiextensions.crossplane.io/v1alpha1" "Usage" "usages.apiextensions.crossplane.io") -}}
+{{- $definition := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" (index . 2) -}}
+{{- if eq (dig "metadata" "labels" "app.kubernetes.io/part-of" "" $definition) "kinship" -}}
+{{- if (lookup (index . 0) (index . 1) "" "").items -}}true{{- break -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- /* What no schema can say. */ -}}
 {{- define "kinship.check" -}}
 {{- if ne .Release.Namespace "kinship-system" }}

@@ -16,23 +16,26 @@ import (
 
 const resourceManager = cloud.ResourceManager
 
-// cloudOf returns the cloud.Configuration of an endpoint: of Azure's public, government or China
-// cloud, or of another cloud.
+// cloudOf returns the cloud.Configuration of Options.Endpoint.
 func cloudOf(options Options) (cloud.Configuration, error) {
+	return cloudFor(options.Endpoint, options.Audience, options.Credential != nil)
+}
+
+// cloudFor returns the cloud.Configuration of an endpoint: of Azure's public, government or China cloud, or of another
+// cloud. With tokens, the client requests tokens, which have an audience.
+func cloudFor(endpoint, audience string, tokens bool) (cloud.Configuration, error) {
 	known := []cloud.Configuration{cloud.AzurePublic, cloud.AzureGovernment, cloud.AzureChina}
 	for _, one := range known {
 		own := one.Services[resourceManager]
-		if options.Endpoint == "" || strings.EqualFold(strings.TrimRight(options.Endpoint, "/"), own.Endpoint) {
-			audience := cmp.Or(options.Audience, own.Audience)
-			return ownCloud(one.ActiveDirectoryAuthorityHost, own.Endpoint, audience), nil
+		if endpoint == "" || strings.EqualFold(strings.TrimRight(endpoint, "/"), own.Endpoint) {
+			return ownCloud(one.ActiveDirectoryAuthorityHost, own.Endpoint, cmp.Or(audience, own.Audience)), nil
 		}
 	}
-	if options.Audience == "" && options.Credential != nil {
+	if audience == "" && tokens {
 		return cloud.Configuration{}, fmt.Errorf("the endpoint %s is not of a cloud of Azure: its tokens need an audience",
-			quote(options.Endpoint))
+			quote(endpoint))
 	}
-	// Without Options.Credential the client requests no token.
-	return ownCloud("", options.Endpoint, cmp.Or(options.Audience, options.Endpoint)), nil
+	return ownCloud("", endpoint, cmp.Or(audience, endpoint)), nil
 }
 
 func ownCloud(authority, endpoint, audience string) cloud.Configuration {

@@ -128,6 +128,17 @@ func hostPort(u *url.URL) string {
 	return u.Hostname() + ":" + port
 }
 
+// CheckEndpoint returns an error if [NewClient] would refuse an Options.Endpoint, with or without a credential that
+// requests tokens.
+func CheckEndpoint(endpoint string, tokens bool) error {
+	configuration, err := cloudFor(endpoint, "", tokens)
+	if err != nil {
+		return err
+	}
+	_, err = parseEndpoint(configuration.Services[resourceManager].Endpoint)
+	return err
+}
+
 // parseEndpoint parses the address of ARM.
 func parseEndpoint(text string) (*url.URL, error) {
 	endpoint, err := url.Parse(strings.TrimRight(text, "/"))

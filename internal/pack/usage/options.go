@@ -21,7 +21,24 @@ type Options struct {
 	Kinds, Using []schema.GroupResource
 	// Namespaces are the namespaces that the operator works in. Empty means all.
 	Namespaces []string
+	// LiftedBy names the ClusterRole of Kubernetes whose users may change and delete Usages of their
+	// namespaces, and so lift protection. Empty means [LiftedByEdit].
+	LiftedBy LiftedBy
 }
+
+// LiftedBy is a ClusterRole of Kubernetes for users in a namespace, or none.
+type LiftedBy string
+
+// The values of Options.LiftedBy. With LiftedByNone, only users with other rights, such as a binding
+// of the ClusterRole kinship-usage-lift, may change and delete Usages.
+const (
+	LiftedByEdit  LiftedBy = "edit"
+	LiftedByAdmin LiftedBy = "admin"
+	LiftedByNone  LiftedBy = "none"
+)
+
+// LiftedByAll are the values of Options.LiftedBy.
+var LiftedByAll = []LiftedBy{LiftedByEdit, LiftedByAdmin, LiftedByNone}
 
 func (o Options) withDefaults() Options {
 	o.GracePeriod = cmp.Or(o.GracePeriod, 5*time.Second)

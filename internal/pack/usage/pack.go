@@ -52,9 +52,10 @@ func Pack(options Options) pack.Pack {
 			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
 			Waits: lineage.WaitsForSources,
 		}},
-		Locks:   locks(),
-		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
-		Objects: objects,
+		Locks:     locks(),
+		Rules:     func() []rbacv1.PolicyRule { return rules(options) },
+		EditRoles: func(kinds []string) []*rbacv1.ClusterRole { return editRoles(options, kinds) },
+		Objects:   objects,
 		// Without keepPolicy, the lock controller adds a removed label again.
 		Enforced: []string{webhookConfiguration, refusePolicy, keepPolicy},
 		Doubt:    removeUnverified,

@@ -10,6 +10,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // groups are the API groups of the kinds of Usage.
@@ -89,5 +90,28 @@ func ownRights() []rbacv1.PolicyRule {
 		// guard.Rules writes the rules of the webhook: the kinds that are used.
 		rule(admissionregistrationv1.GroupName, "validatingwebhookconfigurations", "list", "watch"),
 		configurations,
+	}
+}
+
+// LiftRole is the name of the ClusterRole of users who may lift protection: it has the right to change and delete
+// Usages.
+const LiftRole = "kinship-usage-lift"
+
+// editRoles returns the ClusterRoles of users who write kinds of the pack. The right to create a Usage is apart from
+// the right to change and delete a Usage: only the latter lifts protection. The author of a Usage needs rights to the
+// used object besides.
+func editRoles(options Options, kinds []string) []*rbacv1.ClusterRole {
+	var lift []string
+	switch options.LiftedBy {
+	case LiftedByNone:
+	case LiftedByAdmin:
+		lift = []string{"admin"}
+	default:
+		lift = []string{"edit", "admin"}
+	}
+	create := slices.Index(pack.EditVerbs, "create")
+	return []*rbacv1.ClusterRole{
+		pack.UserRole("kinship-usage-edit", kinds, []string{"create"}, "edit", "admin"),
+		pack.UserRole(LiftRole, kinds, slices.Delete(slices.Clone(pack.EditVerbs), create, create+1), lift...),
 	}
 }
