@@ -92,8 +92,8 @@ func render(packName string) (*variants, error) {
 	return v, nil
 }
 
-// releaseConditional has Helm remove the policies that some combinations lack: a policy that depends on a value, such as
-// $.Values.enforcement, must not stay after a change of the value.
+// releaseConditional has Helm remove the policies that some combinations lack: a policy that depends on a value, such
+// as $.Values.enforcement, must not stay after a change of the value.
 func (v *variants) releaseConditional() {
 	kept := "  annotations:\n" + when("$.Values.crds.keep", "    "+keepAnnotation+": keep\n")
 	for _, key := range v.keys {

@@ -136,8 +136,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// withoutWarnings returns a rest.Config whose clients do not print the warnings of the API server, which are for authors
-// of manifests.
+// withoutWarnings returns a rest.Config whose clients do not print the warnings of the API server, which are for
+// authors of manifests.
 func withoutWarnings(config *rest.Config) *rest.Config {
 	if config == nil {
 		return nil
@@ -155,7 +155,8 @@ func checkOamKinds(o Options) error {
 	for _, k := range o.Oam.Kinds {
 		for _, p := range Packs(o) {
 			if p.Name != "oam" && slices.Contains(p.Definitions, k.String()) {
-				return fmt.Errorf("--oam-kinds: the pack oam can't act on %s: the pack %s asks for the rights of the user who writes them",
+				return fmt.Errorf("--oam-kinds: the pack oam can't act on %s: the pack %s asks for the rights of the user who "+
+					"writes them",
 					k, p.Name)
 			}
 		}

@@ -106,14 +106,8 @@ func TestChartIsInstall(t *testing.T) {
 			`{"namespaces": ["default", "12"]}`,
 			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false,
 		},
-		"lifted by admin": {
-			`{"packs": {"usage": {"liftedBy": "admin"}}}`,
-			func(o *app.Options) { o.Usage.LiftedBy = usage.LiftedByAdmin }, true,
-		},
-		"lifted by none": {
-			`{"packs": {"usage": {"liftedBy": "none"}}}`,
-			func(o *app.Options) { o.Usage.LiftedBy = usage.LiftedByNone }, true,
-		},
+		"lifted by admin": {`{"packs": {"usage": {"liftedBy": "admin"}}}`, liftedBy(usage.LiftedByAdmin), true},
+		"lifted by none":  {`{"packs": {"usage": {"liftedBy": "none"}}}`, liftedBy(usage.LiftedByNone), true},
 		"kinds": {
 			`{"packs": {"usage": {
 				"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]
@@ -155,14 +149,22 @@ func TestChartIsInstall(t *testing.T) {
 					}
 				}
 				unstructured.RemoveNestedField(u.Object, "metadata", "annotations", "helm.sh/resource-policy")
-				if len(u.GetAnnotations()) == 0 {
-					unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
-				}
+				withoutEmptyAnnotations(u)
 			}
 			if diff := cmp.Diff(installed(t, o, tc.mutating), got); diff != "" {
 				t.Errorf("the chart differs from --install (-install +chart):\n%.4000s", diff)
 			}
 		})
+	}
+}
+
+func liftedBy(by usage.LiftedBy) func(*app.Options) {
+	return func(o *app.Options) { o.Usage.LiftedBy = by }
+}
+
+func withoutEmptyAnnotations(u *unstructured.Unstructured) {
+	if len(u.GetAnnotations()) == 0 {
+		unstructured.RemoveNestedField(u.Object, "metadata", "annotations")
 	}
 }
 
