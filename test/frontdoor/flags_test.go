@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kinship-dev/kinship/internal/cli"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -44,7 +44,8 @@ var flagLine = regexp.MustCompile(`(?m)^ +(?:-\w, |    )--([a-z-]+) (?:string|st
 func TestBadFlags(t *testing.T) {
 	_, help, _ := offline(t, "operator", "--help")
 	kubectl := pflag.NewFlagSet("", pflag.ContinueOnError)
-	genericclioptions.NewConfigFlags(true).AddFlags(kubectl)
+	kubectl.String(clientcmd.RecommendedConfigPathFlag, "", "")
+	clientcmd.BindOverrideFlags(&clientcmd.ConfigOverrides{}, kubectl, clientcmd.RecommendedConfigOverrideFlags(""))
 	found := 0
 	for _, m := range flagLine.FindAllStringSubmatch(help, -1) {
 		if kubectl.Lookup(m[1]) != nil {
