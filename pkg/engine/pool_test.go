@@ -30,7 +30,8 @@ func TestPool(t *testing.T) {
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache:   cache.Options{NewInformer: factory.New},
 		NewCache: func(config *rest.Config, options cache.Options) (cache.Cache, error) {
-			return watch.NewCache(options, func(o cache.Options) (cache.Cache, error) { return cache.New(config, o) }, h.namespace)
+			create := func(o cache.Options) (cache.Cache, error) { return cache.New(config, o) }
+			return watch.NewCache(options, create, h.namespace)
 		},
 	})
 	h.must(err)

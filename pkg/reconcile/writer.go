@@ -65,7 +65,7 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}
-	if answer.GetUID() != uid {
+	if uid != "" && answer.GetUID() != uid {
 		return false, fmt.Errorf("write status of %s: %w", id, replaced(id, uid, answer.GetUID()))
 	}
 	version := answer.GetResourceVersion()
