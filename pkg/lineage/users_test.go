@@ -136,7 +136,7 @@ func TestUsers(t *testing.T) {
 			x := decider()
 			x.know([]*Node{pod, usage, kept, free, network, port, secret, own, deployment, made}, tc.edges...)
 			if tc.trial.Outcome != "" {
-				x.trials[tc.of] = tc.trial
+				x.trials.Store(tc.of, tc.trial)
 			}
 			answer, err := x.Users(t.Context(), tc.of)
 			if err != nil || answer.Users == nil || answer.Object != tc.of.ID {
@@ -251,7 +251,8 @@ func TestTreeOfDeclared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			x := decider()
 			x.know([]*Node{usage, user, used, space, secret, deployment, pod, port, part}, tc.edges...)
-			x.trials[used], x.trials[space] = Trial{Outcome: tc.trial}, Trial{Outcome: tc.trial}
+			x.trials.Store(used, Trial{Outcome: tc.trial})
+			x.trials.Store(space, Trial{Outcome: tc.trial})
 			tree, err := x.Tree(t.Context(), tc.root, TreeOptions{})
 			if err != nil {
 				t.Fatal(err)
