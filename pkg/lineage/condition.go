@@ -164,7 +164,9 @@ func conditionFindings(n *Node, conditions []metav1.Condition, told ...object.ID
 
 // onlyDrifted returns the conditions Drifted: an object with Drifted=True is usable.
 func onlyDrifted(conditions []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type != condition.Drifted })
+	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool {
+		return c.Type != condition.Drifted
+	})
 }
 
 // namesOnly reports whether each line of a message names one of some objects.

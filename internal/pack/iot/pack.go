@@ -3,6 +3,7 @@ package iot
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -102,8 +103,10 @@ func rules(options Options) []rbacv1.PolicyRule {
 		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},
 		{APIGroups: []string{deploymentKind.Group}, Resources: []string{"deployments"}, Verbs: made},
 	}
-	for _, r := range options.Identity.resources() {
-		all = append(all, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: made})
+	identity := options.Identity.resources()
+	parts := make([]rbacv1.PolicyRule, 0, len(identity))
+	for _, r := range identity {
+		parts = append(parts, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: made})
 	}
-	return all
+	return slices.Concat(all, parts)
 }
