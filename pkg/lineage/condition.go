@@ -42,7 +42,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 // "Available is False, Ready is False (Waiting): waiting for Secret/cloud".
 func describe(conditions ...metav1.Condition) string {
 	c := conditions[0]
-	text := strings.Join(texts(conditions, func(c metav1.Condition) string {
+	text := strings.Join(each(conditions, func(c metav1.Condition) string {
 		return fmt.Sprintf("%s is %s", c.Type, c.Status)
 	}), ", ")
 	if c.Reason != "" {
@@ -152,21 +152,21 @@ func conditionFindings(n *Node, conditions []metav1.Condition, told ...object.ID
 		}
 		groups[i] = append(groups[i], c)
 	}
-	findings := make([]*Finding, 0, len(groups))
-	for _, g := range groups {
+	return each(groups, func(g []metav1.Condition) *Finding {
 		reporter := cmp.Or(manager(n, `k:{\"type\":\"`+g[0].Type+`\"}`),
 			fmt.Sprintf("the controller of %s objects", n.ID.GroupKind()))
-		findings = append(findings, &Finding{
+		return &Finding{
 			About: n.ID, Topic: aboutCondition, Text: describe(g...),
 			Next: fmt.Sprintf("resolve what %s reports about %s: %s", reporter, n.ID, describe(g...)),
-		})
-	}
-	return findings
+		}
+	})
 }
 
 // onlyDrifted returns the conditions Drifted: an object with Drifted=True is usable.
 func onlyDrifted(conditions []metav1.Condition) []metav1.Condition {
-	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool { return c.Type != condition.Drifted })
+	return slices.DeleteFunc(slices.Clone(conditions), func(c metav1.Condition) bool {
+		return c.Type != condition.Drifted
+	})
 }
 
 // namesOnly reports whether each line of a message names one of some objects.

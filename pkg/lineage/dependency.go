@@ -36,8 +36,7 @@ func (x *explainer) dependencies(ctx context.Context, n *Node) []dependency {
 	edges := x.index.From(n.object())
 	edges = slices.DeleteFunc(edges, func(e relation.Edge) bool { return e.Role != relation.Dependency })
 	targets := neighbours(edges, func(e relation.Edge) []*Node { return x.members(ctx, e.Target) })
-	all := make([]dependency, 0, len(targets))
-	for _, target := range targets {
+	return each(targets, func(target neighbour) dependency {
 		d := dependency{neighbour: target, optional: true}
 		for _, e := range target.edges {
 			r := x.rules.of(e)
@@ -46,10 +45,9 @@ func (x *explainer) dependencies(ctx context.Context, n *Node) []dependency {
 			d.builtIn = d.builtIn || r.builtIn
 		}
 		d.credentials = d.guarded && target.ID.GroupKind() == secretKind
-		all = append(all, d)
 		x.readStatus(ctx, target.Node)
-	}
-	return all
+		return d
+	})
 }
 
 // isWaitedFor reports whether a [Node] waits for a dependency.

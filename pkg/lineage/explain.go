@@ -172,19 +172,19 @@ func (x *explainer) readFirst(ctx context.Context, nodes []*Node) {
 	x.readStatus(ctx, nodes[:min(len(nodes), maxNamed)]...)
 }
 
-// texts returns a text for each item.
-func texts[T any](items []T, text func(T) string) []string {
-	all := make([]string, 0, len(items))
+// each returns the results of a function for each item.
+func each[T, R any](items []T, of func(T) R) []R {
+	results := make([]R, 0, len(items))
 	for _, item := range items {
-		all = append(all, text(item))
+		results = append(results, of(item))
 	}
-	return all
+	return results
 }
 
 // joinIDs returns the IDs of the first maxNamed nodes as text, and counts the others.
 func joinIDs(nodes []*Node) string {
 	named := findEach(object.ID{}, nodes, func(n *Node) *Finding { return &Finding{Text: n.ID.String()} })
-	return strings.Join(texts(named, func(f *Finding) string { return f.Text }), ", ")
+	return strings.Join(each(named, func(f *Finding) string { return f.Text }), ", ")
 }
 
 // ownerFindings returns whether the owners of a [Node] are deleted or being deleted, so

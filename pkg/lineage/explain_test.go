@@ -122,7 +122,7 @@ metadata:
 		"    finalizer example.com/hold: the test removes it when it ends",
 		"      ConfigMap/a in namespace NS is being deleted too",
 	}
-	got := strings.Split(strings.ReplaceAll(strings.Join(texts(e.Findings, ""), "\n"), ns, "NS"), "\n")
+	got := strings.Split(strings.ReplaceAll(strings.Join(each(e.Findings, ""), "\n"), ns, "NS"), "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}
@@ -131,10 +131,10 @@ metadata:
 	}
 }
 
-func texts(findings []*lineage.Finding, indent string) []string {
+func each(findings []*lineage.Finding, indent string) []string {
 	var all []string
 	for _, f := range findings {
-		all = append(append(all, indent+f.Text), texts(f.Because, indent+"  ")...)
+		all = append(append(all, indent+f.Text), each(f.Because, indent+"  ")...)
 	}
 	return all
 }

@@ -88,7 +88,7 @@ func (x *explainer) finalizerOn(n *Node, name string, held bool) Finalizer {
 	if len(kinds) == 0 || (!held && slices.Contains(kinds, n.ID.GroupKind())) {
 		return f
 	}
-	names := texts(kinds, func(gk schema.GroupKind) string { return gk.Kind })
+	names := each(kinds, func(gk schema.GroupKind) string { return gk.Kind })
 	f.Waits, f.When = waitsForHolders, fmt.Sprintf("no %s refers to it", strings.Join(names, " or "))
 	if f.By == "" {
 		f.By = fmt.Sprintf("the controller of %s objects", kinds[0])
@@ -146,11 +146,7 @@ func (x *explainer) terminatingFindings(ctx context.Context, n *Node) []*Finding
 			others = append(others, f)
 		}
 	}
-	findings := make([]*Finding, 0, len(finalizers))
-	for _, f := range slices.Concat(holding, others) {
-		findings = append(findings, x.finalizerFinding(ctx, d, f))
-	}
-	return findings
+	return each(slices.Concat(holding, others), func(f Finalizer) *Finding { return x.finalizerFinding(ctx, d, f) })
 }
 
 // finishingFinding describes a deleted node without finalizers.

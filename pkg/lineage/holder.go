@@ -145,7 +145,7 @@ func (x *explainer) releaseStep(holders []neighbour) string {
 // The findings have the full names.
 func shortNames(ids []object.ID) string {
 	const most = 3
-	names := texts(ids, object.ID.Short)
+	names := each(ids, object.ID.Short)
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}

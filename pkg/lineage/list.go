@@ -41,10 +41,9 @@ func (c *Cluster) list(ctx context.Context, kinds []kind, namespace string) {
 			c.skip(k, Skipped{Namespace: namespace}, err)
 			return
 		}
-		nodes := make([]*Node, 0, len(items))
-		for _, item := range items {
-			nodes = append(nodes, newNode(k.GroupKind(), item.(*metav1.PartialObjectMetadata)))
-		}
+		nodes := each(items, func(item runtime.Object) *Node {
+			return newNode(k.GroupKind(), item.(*metav1.PartialObjectMetadata))
+		})
 		c.noteListed(k, namespace, len(nodes))
 		c.register(nodes...)
 	})
@@ -55,11 +54,8 @@ func (c *Cluster) listObjects(ctx context.Context, k kind, namespace string) ([]
 	items, err := c.listPages(ctx, func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		return c.dynamic.Resource(k.Resource).Namespace(namespace).List(ctx, opts)
 	})
-	objects := make([]*unstructured.Unstructured, 0, len(items))
-	for _, item := range items {
-		objects = append(objects, item.(*unstructured.Unstructured))
-	}
-	return objects, err
+	whole := func(item runtime.Object) *unstructured.Unstructured { return item.(*unstructured.Unstructured) }
+	return each(items, whole), err
 }
 
 // listPages reads a list in pages of Options.PageSize. If a continue token has expired,

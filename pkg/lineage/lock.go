@@ -48,8 +48,8 @@ func (x *explainer) lockFindings(ctx context.Context, n *Node, protections []*Fi
 
 // lockFinding describes a lock whose protecting objects could not all be listed.
 func lockFinding(n *Node, l Lock, hidden []Skipped, trial Trial) *Finding {
-	kinds := texts(hidden, func(s Skipped) string { return s.GroupResource().String() })
-	places := texts(hidden, Skipped.String)
+	kinds := each(hidden, func(s Skipped) string { return s.GroupResource().String() })
+	places := each(hidden, Skipped.String)
 	f := &Finding{
 		About: n.ID, Topic: aboutProtection,
 		Next: onlyToDelete(n, fmt.Sprintf("ask a user who may list %s which of them protect %s",

@@ -106,10 +106,7 @@ func (c *Cluster) readReferrers(ctx context.Context, nodes []*Node, accept func(
 // given namespace.
 func (c *Cluster) readDeclarations(ctx context.Context, namespace string) {
 	kinds := c.rules.where(func(r rule) bool { return !r.builtIn }).declarers()
-	wanted := make([]listKey, 0, len(kinds))
-	for _, gk := range kinds {
-		wanted = append(wanted, listKey{gk: gk})
-	}
+	wanted := each(kinds, func(gk schema.GroupKind) listKey { return listKey{gk: gk} })
 	c.readDeclarers(ctx, wanted, namespace)
 }
 

@@ -101,7 +101,7 @@ func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
 	plain := func(text string) string {
 		return strings.NewReplacer(" in namespace "+ns, "", "Tie.test.kinship.dev/", "Tie/").Replace(text)
 	}
-	for _, line := range texts(e.Findings, "") {
+	for _, line := range each(e.Findings, "") {
 		findings = append(findings, plain(line))
 	}
 	return findings, plain(e.Next)
@@ -323,7 +323,7 @@ func TestSecretsAreNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"waits for Secret/gone in namespace " + ns + " (spec.secrets), which does not exist"}
-	if diff := cmp.Diff(want, texts(e.Findings, "")); diff != "" {
+	if diff := cmp.Diff(want, each(e.Findings, "")); diff != "" {
 		t.Errorf("(-want, +got):\n%s", diff)
 	}
 	if read.Load() > 0 || glanced.Load() != 2 {

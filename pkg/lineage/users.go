@@ -87,10 +87,8 @@ func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge, made in
 	if len(members) == 0 {
 		return []User{user}
 	}
-	users := make([]User, 0, len(members))
-	for _, m := range members {
+	return each(members, func(m *Node) User {
 		user.Object = &m.ID
-		users = append(users, user)
-	}
-	return users
+		return user
+	})
 }

@@ -43,7 +43,8 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	p.engine = external.New(mgr, external.Options{
 		Group: Prefix, Finalizer: finalizer, Guards: []string{guard}, OwnerLabels: Prefix,
 		Noun: "Azure resource", Cloud: "Azure", Summary: true, Specific: true, Adopt: "spec.import",
-		Workers: cmp.Or(options.Workers, 16), Pooled: true, Resync: options.Resync, Live: env.Live, Events: mgr.GetEventRecorder("kinship-azure"),
+		Workers: cmp.Or(options.Workers, 16), Pooled: true, Resync: options.Resync, Live: env.Live,
+		Events:   mgr.GetEventRecorder("kinship-azure"),
 		Catalog:  watch.NewCatalog(discovery.ToDiscoveryInterfaceWithContext(found), nil),
 		Discover: p.discover, Health: env.Health,
 	})

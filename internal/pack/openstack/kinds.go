@@ -43,7 +43,8 @@ type entry struct {
 func of[K external.Object](
 	references kit.References, of func(*kit.Connector) external.Kind[K, *kit.Resource],
 ) entry {
-	return entry{kit.KindOf[K](), references.Relations, func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }}
+	add := func(e *external.Engine, c *kit.Connector) { external.Add(e, of(c)) }
+	return entry{kit.KindOf[K](), references.Relations, add}
 }
 
 // plain makes the entry of a kind that its Table describes completely.

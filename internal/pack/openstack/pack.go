@@ -92,24 +92,18 @@ func plural(kind string) string {
 
 // resources returns the resources of all kinds, each with a suffix such as "/status".
 func resources(suffix string) []string {
-	all := make([]string, 0, len(kinds))
-	for _, k := range kinds {
-		all = append(all, plural(k.name)+suffix)
-	}
-	return all
+	return kit.Each(kinds, func(k entry) string { return plural(k.name) + suffix })
 }
 
 // finalizers returns the finalizers of all kinds: on an object of the own kind the reconciler's
 // finalizer, on other objects a guard.
 func finalizers() []lineage.Finalizer {
-	all := make([]lineage.Finalizer, 0, len(kinds))
-	for _, k := range kinds {
-		all = append(all, lineage.Finalizer{
+	return kit.Each(kinds, func(k entry) lineage.Finalizer {
+		return lineage.Finalizer{
 			Name: kit.Finalizer(k.name), By: "the operator",
 			When: "its resource is gone",
-		})
-	}
-	return all
+		}
+	})
 }
 
 // Relations returns the relations that the pack's kinds declare.

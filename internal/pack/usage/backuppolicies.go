@@ -79,7 +79,8 @@ func dropLock(in pack.Installation) []client.Object {
 				"oldObject.metadata.?labels[?%[1]q].orValue('') != %[2]q)", lockLabel, lockValue),
 	})
 	written := matchLocked("*/*", admissionregistrationv1.Create, admissionregistrationv1.Update)
-	return mutatingPolicy(locksPolicy, written, conditions, fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(%q)}]`, lockLabel))
+	return mutatingPolicy(locksPolicy, written, conditions,
+		fmt.Sprintf(`[JSONPatch{op: "remove", path: "/metadata/labels/" + jsonpatch.escapeKey(%q)}]`, lockLabel))
 }
 
 // mutatingPolicy returns a policy that changes requests, with its binding.

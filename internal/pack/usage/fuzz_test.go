@@ -117,8 +117,8 @@ func newTestDeletionHandler(tb testing.TB) *deletionHandler {
 	l := newTestLedger(tb)
 	return &deletionHandler{
 		ledger: l, lock: l.Mark.(*guard.Lock), live: silent{}, get: func(object.ID) usage { return nil },
-		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: newMetrics(), operators: pack.Operators{"operator"},
-		expiry: time.Hour,
+		reviewer: authorise.NewReviewer(yes{}), clock: clock.RealClock{}, metrics: newMetrics(),
+		operators: pack.Operators{"operator"}, expiry: time.Hour,
 	}
 }
 

@@ -98,7 +98,8 @@ func (p *parts) addControllers(context.Context) error {
 	}).init(&p.writes)
 	// A kind that is installed later can have Usages that the sweep does not know.
 	served := p.env.Watcher.Served()
-	for _, run := range []manager.RunnableFunc{p.rules.Start, func(ctx context.Context) error { return p.sweep(ctx, served) }} {
+	sweep := func(ctx context.Context) error { return p.sweep(ctx, served) }
+	for _, run := range []manager.RunnableFunc{p.rules.Start, sweep} {
 		// Before every Usage is known, a locked object would look unused.
 		if err := p.mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
 			if !p.store.wait(ctx) {

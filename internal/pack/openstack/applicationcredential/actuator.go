@@ -96,8 +96,7 @@ func roles(in external.Input[object]) []map[string]string {
 // of serviceRef.
 func rules(in external.Input[object]) []map[string]string {
 	wanted := in.Object.Spec.Resource.AccessRules
-	all := make([]map[string]string, 0, len(wanted))
-	for _, rule := range wanted {
+	return kit.Each(wanted, func(rule openstackv1alpha1.ApplicationCredentialAccessRule) map[string]string {
 		one := map[string]string{}
 		if rule.Path != nil {
 			one["path"] = *rule.Path
@@ -111,9 +110,8 @@ func rules(in external.Input[object]) []map[string]string {
 				one["service"] = service.Status.Resource.Type
 			}
 		}
-		all = append(all, one)
-	}
-	return all
+		return one
+	})
 }
 
 // actuator adds the secret to POST.

@@ -17,8 +17,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-const kind = "Image"
-
 type object = *openstackv1alpha1.Image
 
 // References are the [kit.Reference] values of an Image.

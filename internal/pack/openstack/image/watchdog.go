@@ -1,13 +1,11 @@
 package image
 
 import (
-	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
-
-	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // least is the number of bytes, downloaded and uploaded together, that must move within every.
@@ -27,16 +25,22 @@ type watchdog struct {
 
 // watch calls slow if fewer than least bytes moved within every.
 func watch(slow func()) *watchdog {
-	ctx, stop := context.WithCancel(context.Background())
-	w := &watchdog{stop: stop}
+	stopped := make(chan struct{})
+	w := &watchdog{stop: sync.OnceFunc(func() { close(stopped) })}
 	go func() {
-		_ = wait.PollUntilContextCancel(ctx, every, false, func(context.Context) (bool, error) {
-			if w.moved.Swap(0) >= least {
-				return false, nil
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stopped:
+				return
+			case <-ticker.C:
 			}
-			slow()
-			return true, nil
-		}) // The error says that the watch was ended.
+			if w.moved.Swap(0) < least {
+				slow()
+				return
+			}
+		}
 	}()
 	return w
 }

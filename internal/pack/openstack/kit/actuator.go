@@ -104,11 +104,8 @@ const tagsField = "tags"
 
 // URL returns the URL of the collection, or of a path below the collection.
 func (a Actuator[K]) URL(parts ...string) string {
-	all := append(make([]string, 0, 1+len(parts)), a.Path)
-	for _, part := range parts { // A part may be a name that a user chose, such as a key pair's.
-		all = append(all, url.PathEscape(part))
-	}
-	return a.Client.ServiceURL(all...)
+	escaped := Each(parts, url.PathEscape) // A part may be a name that a user chose, such as a key pair's.
+	return a.Client.ServiceURL(append([]string{a.Path}, escaped...)...)
 }
 
 // Get implements external.Actuator.

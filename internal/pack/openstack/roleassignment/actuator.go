@@ -117,10 +117,7 @@ func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, 
 		_, below := r.Map("scope")["OS-INHERIT:inherited_to"]
 		return !below && parts(flat(r)).Path() != ""
 	})
-	for i, r := range found {
-		found[i] = flat(r)
-	}
-	return found, err
+	return kit.Each(found, flat), err
 }
 
 // Create implements external.Actuator. Keystone's answer to PUT is the same if the assignment

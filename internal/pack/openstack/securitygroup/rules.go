@@ -150,7 +150,8 @@ func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
 		s := openstackv1alpha1.SecurityGroupRuleStatus{
 			ID: one.ID, Description: kit.Cut(one.Description, kit.LongestText),
 			Direction: one.Direction, Ethertype: one.Ethertype,
-			Protocol: ptr.Deref(one.Protocol, ""), RemoteIPPrefix: ptr.Deref(one.Prefix, ""), RemoteGroupID: ptr.Deref(one.RemoteGroup, ""),
+			Protocol: ptr.Deref(one.Protocol, ""), RemoteIPPrefix: ptr.Deref(one.Prefix, ""),
+			RemoteGroupID: ptr.Deref(one.RemoteGroup, ""),
 		}
 		// A rule for an ICMP type may have no code; the status shows 0.
 		ports := openstackv1alpha1.PortRangeStatus{Min: ptr.Deref(one.Min, 0), Max: ptr.Deref(one.Max, 0)}

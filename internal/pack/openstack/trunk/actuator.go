@@ -63,11 +63,9 @@ const subportsField = "sub_ports"
 
 // wanted returns the subports of the spec.
 func wanted(in external.Input[object]) []subport {
-	all := make([]subport, 0, len(in.Object.Spec.Resource.Subports))
-	for _, s := range in.Object.Spec.Resource.Subports {
-		all = append(all, subport{*kit.ID(in, "Port", &s.PortRef), s.SegmentationType, s.SegmentationID})
-	}
-	return all
+	return kit.Each(in.Object.Spec.Resource.Subports, func(s openstackv1alpha1.TrunkSubport) subport {
+		return subport{*kit.ID(in, "Port", &s.PortRef), s.SegmentationType, s.SegmentationID}
+	})
 }
 
 // compare returns the subports that are missing, and the subports that are not wanted.
