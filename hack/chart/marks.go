@@ -77,6 +77,17 @@ func perNamespace(text string) string {
 		strings.ReplaceAll(text, "namespace: "+namespaceMark, "namespace: {{ $namespace | quote }}") + "{{- end }}\n"
 }
 
+// accountKey is the key of the ServiceAccount of the operator's Pods, app.Account.
+const accountKey = "ServiceAccount " + app.Namespace + "/" + app.Account
+
+// accountAnnotations adds annotations of the user, such as the client id of Azure workload identity, to the
+// metadata of an object that has no annotations.
+const accountAnnotations = `  {{- with $.Values.serviceAccount.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+`
+
 // engineKey is the key of the ClusterRole of app.Account. This ClusterRole names the webhook
 // configurations of all packs.
 var engineKey = "ClusterRole /" + app.Account

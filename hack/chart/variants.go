@@ -179,6 +179,9 @@ func document(u *unstructured.Unstructured) string {
 // template returns the template of an object.
 func (v *variants) template(key string) string {
 	text := conditional(v.texts[key], v.axes)
+	if key == accountKey {
+		text = strings.Replace(text, "\nmetadata:\n", "\nmetadata:\n"+accountAnnotations, 1)
+	}
 	switch _, place, _ := strings.Cut(key, " "); {
 	case strings.HasPrefix(place, namespaceMark+"/"):
 		return perNamespace(text)

@@ -206,6 +206,7 @@ func TestValuesRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"replicas": "two"}`:                             "/replicas",
 		`{"replica": 2}`:                                  "replica",
+		`{"extraVolumeMounts": [{"name": "files"}]}`:      "/extraVolumeMounts/0",
 		`{"packs": {"usages": {"enabled": true}}}`:        "usages",
 		`{"packs": {"usage": {"kinds": ["*"]}}}`:          "/packs/usage/kinds/0",
 		`{"packs": {"usage": {"liftedBy": "view"}}}`:      "/packs/usage/liftedBy",
