@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -22,13 +23,38 @@ import (
 func (w *world) process() *operator.Process {
 	w.T.Helper()
 	return operator.Exec(w.T, "--azure-endpoint", w.cloud.URL(), "--azure-credential", "none",
-		"--azure-subscription", w.subscription)
+		"--azure-subscription", w.subscription, "--azure-submission", string(cmp.Or(w.submission, packazure.ByPut)))
 }
 
 // TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
 // resources with each style of operation. Another process goes on: each request was sent once.
 func TestKilled(t *testing.T) {
 	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 4 * time.Second})
+	w.killed()
+	w.noneRefused()
+	for call, want := range map[string]int{
+		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
+		"DELETE rg": 1, "DELETE vnet": 0, "DELETE account": 1, "DELETE subnet": 1,
+	} {
+		method, kind, _ := strings.Cut(call, " ")
+		if got := w.calls(method, kind); got != want {
+			t.Errorf("%s: %d times, want %d", call, got, want)
+		}
+	}
+}
+
+// TestKilledDeploying is TestKilled with deployments, of which none is left. The second process repeats
+// the update, which Azure refuses while the deployment of the first process runs, and deletes
+// deployments that may be gone.
+func TestKilledDeploying(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 2 * time.Second})
+	w.submission = packazure.ByDeployment
+	w.killed()
+	w.noneRefused(emulator.Busy, emulator.Absent)
+}
+
+// killed kills operators for TestKilled.
+func (w *world) killed() {
 	p := w.process()
 	w.apply(group("rg"))
 	w.ready("rg/rg")
@@ -51,22 +77,13 @@ func TestKilled(t *testing.T) {
 	p.Kill()
 	p = w.process()
 	w.gone("account/batch", "subnet/front")
+	w.noneLeft()
 	w.delete("rg/rg")
 	w.says("rg/rg", "False Deleting")
 	p.Kill()
 	w.process()
 	w.gone("rg/rg", "vnet/net")
 	w.inCloud()
-	w.noneRefused()
-	for call, want := range map[string]int{
-		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
-		"DELETE rg": 1, "DELETE vnet": 0, "DELETE account": 1, "DELETE subnet": 1,
-	} {
-		method, kind, _ := strings.Cut(call, " ")
-		if got := w.calls(method, kind); got != want {
-			t.Errorf("%s: %d times, want %d", call, got, want)
-		}
-	}
 }
 
 // TestUpdate: only a difference is sent. The update of a network keeps its subnets, and a removed field
