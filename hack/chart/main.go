@@ -55,16 +55,26 @@ func generate(root string) (map[string]string, error) {
 	return files, nil
 }
 
+// renderAll returns the variants of each pack's objects by the name of the pack.
+func renderAll(packs []string) (map[string]*variants, error) {
+	all := map[string]*variants{}
+	for _, name := range packs {
+		of, err := render(name)
+		if err != nil {
+			return nil, err
+		}
+		all[name] = of
+	}
+	return all, nil
+}
+
 // templates returns the generated templates by name: CustomResourceDefinitions and other objects of
 // each pack, and objects of the process.
 func templates() (map[string]string, error) {
 	packs := app.PackNames()
-	all := map[string]*variants{}
-	for _, name := range packs {
-		var err error
-		if all[name], err = render(name); err != nil {
-			return nil, err
-		}
+	all, err := renderAll(packs)
+	if err != nil {
+		return nil, err
 	}
 	engine, err := engineRole(packs)
 	if err != nil {

@@ -150,7 +150,24 @@ func (d *doctor) discover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	named, run := d.options.Packs, []string(nil)
+	d.choosePacks(there, left)
+	if err := d.narrow(ctx); err != nil {
+		return err
+	}
+	if err := d.findLiftedBy(ctx); err != nil {
+		return err
+	}
+	if len(d.options.Packs) == 0 {
+		return nil
+	}
+	d.chosen, err = choose(d.options)
+	return err
+}
+
+// choosePacks sets Options.Packs and the idle packs, from the packs that are installed and the packs of
+// them that were left out by the last installation.
+func (d *doctor) choosePacks(there, left []string) {
+	all, named, run := d.leases, d.options.Packs, []string(nil)
 	for _, s := range all.settings() {
 		d.options = s.apply(d.options)
 		run = append(run, s.apply(Options{}).Packs...)
@@ -170,17 +187,6 @@ func (d *doctor) discover(ctx context.Context) error {
 			d.idle = append(d.idle, name)
 		}
 	}
-	if err := d.narrow(ctx); err != nil {
-		return err
-	}
-	if err := d.findLiftedBy(ctx); err != nil {
-		return err
-	}
-	if len(d.options.Packs) == 0 {
-		return nil
-	}
-	d.chosen, err = choose(d.options)
-	return err
 }
 
 // narrow sets Options.Namespaces and Usage.Kinds from the Roles in the cluster if no operator has

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -17,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -25,6 +23,7 @@ import (
 
 	"github.com/kinship-dev/kinship/config"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // partOfLabel and installManager mark the objects that [Install] applies: by a label, and as field
@@ -527,21 +526,8 @@ func replace(ctx context.Context, c client.Client, u *unstructured.Unstructured,
 // awaitDefinitions waits until each CustomResourceDefinition among objects is Established.
 func awaitDefinitions(ctx context.Context, c client.Client, objects []client.Object) error {
 	for _, obj := range definitionsOf(objects) {
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
-			func(ctx context.Context) (bool, error) {
-				var live apiextensionsv1.CustomResourceDefinition
-				if err := c.Get(ctx, client.ObjectKeyFromObject(obj), &live); err != nil {
-					return false, err
-				}
-				for _, condition := range live.Status.Conditions {
-					if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
-						return true, nil
-					}
-				}
-				return false, nil
-			})
-		if err != nil {
-			return fmt.Errorf("wait for definition %s to be established: %w", obj.GetName(), err)
+		if err := watch.AwaitDefinition(ctx, c, obj.GetName(), ""); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -69,14 +69,24 @@ func TestRefs(t *testing.T) {
 		t.Fatalf("targets %v", refs.Targets())
 	}
 	data, secret := refs.Targets()[0], refs.Targets()[1]
+	if data.Value() != "volume-1" {
+		t.Errorf("the claim has the value %q", data.Value())
+	}
 	if data.ID() != claimData || data.Relation().Name != "PodClaim" || data.Object() != claim || data.IsMetadata() {
 		t.Errorf("the claim is %v of %s, metadata %t", data.ID(), data.Relation().Name, data.IsMetadata())
 	}
 	if secret.ID() != secretKeys || !secret.IsMetadata() || secret.Value() != "" {
 		t.Errorf("the Secret is %v with the value %q, metadata %t", secret.ID(), secret.Value(), secret.IsMetadata())
 	}
-	gk := claims.GroupKind()
-	if refs.ID(gk, "data") != "volume-1" || data.Value() != "volume-1" || refs.Object(gk, "data") != claim {
+}
+
+// TestRefsOf: Refs finds a target by its kind and its name.
+func TestRefsOf(t *testing.T) {
+	e, stored := newEngine(nil)
+	claim, gk := bind(t, stored, "volume-1"), claims.GroupKind()
+	see(t, e, secrets.GroupKind(), nil, keys("7"))
+	refs := e.Resolve(pods.GroupKind(), podWith("a"), false)
+	if refs.ID(gk, "data") != "volume-1" || refs.Object(gk, "data") != claim {
 		t.Errorf("the claim has the value %q", refs.ID(gk, "data"))
 	}
 	if refs.ID(gk, "other") != "" || refs.Object(secrets.GroupKind(), "data") != nil {
@@ -92,20 +102,20 @@ func TestFingerprint(t *testing.T) {
 	e, stored := newEngine(nil)
 	claim := bind(t, stored, "volume-1")
 	see(t, e, secrets.GroupKind(), nil, keys("7"))
-	print := func() string { return e.Resolve(pods.GroupKind(), podWith("a"), false).Fingerprint() }
-	first := print()
+	fingerprint := func() string { return e.Resolve(pods.GroupKind(), podWith("a"), false).Fingerprint() }
+	first := fingerprint()
 	claim.Labels = map[string]string{"a": "b"}
-	if print() != first {
+	if fingerprint() != first {
 		t.Error("a label of a target changes the fingerprint")
 	}
 	see(t, e, secrets.GroupKind(), keys("7"), keys("8"))
-	second := print()
+	second := fingerprint()
 	claim.Spec.VolumeName = "volume-2"
-	third := print()
+	third := fingerprint()
 	if err := stored.Delete(claim); err != nil {
 		t.Fatal(err)
 	}
-	all := []string{first, second, third, print()}
+	all := []string{first, second, third, fingerprint()}
 	slices.Sort(all)
 	if n := len(slices.Compact(all)); n != 4 {
 		t.Errorf("%d fingerprints of 4 different states", n)

@@ -76,6 +76,29 @@ func TestProbes(t *testing.T) {
 	}
 }
 
+// filesOf returns the contents of the ConfigMaps that a Pod mounts, by the name of the container and the
+// path of the mount.
+func filesOf(pod corev1.PodSpec, objects []client.Object) map[string]string {
+	contents := map[string]map[string]string{} // By the name of the volume.
+	for _, obj := range objects {
+		cm, ok := obj.(*corev1.ConfigMap)
+		for _, v := range pod.Volumes {
+			if ok && v.ConfigMap != nil && v.ConfigMap.Name == cm.Name {
+				contents[v.Name] = cm.Data
+			}
+		}
+	}
+	files := map[string]string{}
+	for i := range pod.Containers {
+		for _, m := range pod.Containers[i].VolumeMounts {
+			if content, ok := contents[m.Name]; ok {
+				files[pod.Containers[i].Name+" "+m.MountPath] = content[m.SubPath]
+			}
+		}
+	}
+	return files
+}
+
 // TestPod: volumes that two containers share are there once, secrets too, and the values of the environment arrive.
 func TestPod(t *testing.T) {
 	w := workload(t, `
@@ -119,19 +142,7 @@ spec:
 	if diff := cmp.Diff([][]string{{"run"}, {"x"}}, [][]string{a.Command, a.Args}); diff != "" {
 		t.Errorf("command and arguments (-want +got):\n%s", diff)
 	}
-	data := map[string]string{} // By the mount path, of the ConfigMap that is mounted there.
-	for _, obj := range oam.Translate(w) {
-		cm, ok := obj.(*corev1.ConfigMap)
-		for _, v := range pod.Volumes {
-			for i := range pod.Containers {
-				for _, m := range pod.Containers[i].VolumeMounts {
-					if ok && v.ConfigMap != nil && v.ConfigMap.Name == cm.Name && m.Name == v.Name {
-						data[pod.Containers[i].Name+" "+m.MountPath] = cm.Data[m.SubPath]
-					}
-				}
-			}
-		}
-	}
+	data := filesOf(pod, oam.Translate(w))
 	if diff := cmp.Diff(map[string]string{"a /etc/a/conf": "1", "a /etc/b/conf": "2", "b /etc/a/conf": "3"},
 		data); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

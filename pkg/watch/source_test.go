@@ -164,7 +164,8 @@ func TestAdapterWatch(t *testing.T) {
 	c.events.Add(replaced) // What the store has belongs to another card.
 	c.events.Delete(newCard("never", "12", "odd"))
 	c.events.Error(&metav1.Status{Message: "expired"})
-	got := []string{next(), next()}
+	got := make([]string, 0, 4)
+	got = append(got, next(), next())
 	if c.unreadable() == 0 {
 		t.Error("no card is unreadable")
 	}
@@ -270,13 +271,17 @@ func TestNoUntyped(t *testing.T) {
 	}
 }
 
-// TestConvert: an object without an adapter becomes its Go type, and a kind that the scheme lacks is an error.
-func TestConvert(t *testing.T) {
-	s := &source{
+// podSource returns a source of Pods.
+func podSource() *source {
+	return &source{
 		factory: &Factory{Scheme: scheme.Scheme}, gvk: corev1.SchemeGroupVersion.WithKind("Pod"),
 		example: &corev1.Pod{},
 	}
-	u := newCard("p", "7", "")
+}
+
+// TestConvert: an object without an adapter becomes its Go type.
+func TestConvert(t *testing.T) {
+	s, u := podSource(), newCard("p", "7", "")
 	got, err := s.convert(u)
 	if pod, ok := got.(*corev1.Pod); err != nil || !ok || pod.Name != "p" || pod.ResourceVersion != "7" {
 		t.Errorf("the object is %v, %v", got, err)
@@ -290,6 +295,11 @@ func TestConvert(t *testing.T) {
 	if !ok || obj.Name != "p" || obj.UID != "uid-p" || obj.ResourceVersion != "7" {
 		t.Errorf("the metadata are %v", obj)
 	}
+}
+
+// TestConvertUnregistered: the conversion to a kind that the scheme lacks is an error.
+func TestConvertUnregistered(t *testing.T) {
+	s, u := podSource(), newCard("p", "7", "")
 	s.gvk = cardKind
 	if _, err := s.convert(u); !runtime.IsNotRegisteredError(err) {
 		t.Errorf("a kind that the scheme lacks: %v", err)

@@ -1,6 +1,7 @@
 package azure_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -23,16 +24,40 @@ import (
 func (w *world) process() *operator.Process {
 	w.T.Helper()
 	return operator.Exec(w.T, "--azure-endpoint", w.cloud.URL(), "--azure-credential", "none",
-		"--azure-subscription", w.subscription)
+		"--azure-subscription", w.subscription, "--azure-submission", string(cmp.Or(w.submission, packazure.ByPut)))
 }
 
 // TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
 // resources with each style of operation. Another process goes on: each request was sent once.
 func TestKilled(t *testing.T) {
+	w := killed(t, "")
+	w.noneRefused()
+	for call, want := range map[string]int{
+		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
+		"DELETE rg": 1, "DELETE vnet": 0, "DELETE account": 1, "DELETE subnet": 1,
+	} {
+		method, kind, _ := strings.Cut(call, " ")
+		if got := w.calls(method, kind); got != want {
+			t.Errorf("%s: %d times, want %d", call, got, want)
+		}
+	}
+}
+
+// TestKilledDeploying is TestKilled with deployments, of which none is left. The second process repeats
+// the update, which Azure refuses while the deployment of the first process runs, and deletes
+// deployments that may be gone.
+func TestKilledDeploying(t *testing.T) {
+	killed(t, packazure.ByDeployment).noneRefused(emulator.Busy, emulator.Absent)
+}
+
+// killed kills operators for TestKilled.
+func killed(t *testing.T, submission packazure.Submission) *world {
+	t.Helper()
 	var ahead atomic.Int64 // of the cloud's clock
 	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
 		return time.Now().Add(time.Duration(ahead.Load()))
 	}})
+	w.submission = submission
 	finish := func() { ahead.Add(int64(time.Hour)) } // Ends the running operations.
 	p := w.process()
 	w.apply(group("rg"))
@@ -61,6 +86,7 @@ func TestKilled(t *testing.T) {
 	p = w.process()
 	finish()
 	w.gone("account/batch", "subnet/front")
+	w.noneLeft()
 	w.delete("rg/rg")
 	w.says("rg/rg", "False Deleting")
 	p.Kill()
@@ -68,16 +94,7 @@ func TestKilled(t *testing.T) {
 	finish()
 	w.gone("rg/rg", "vnet/net")
 	w.inCloud()
-	w.noneRefused()
-	for call, want := range map[string]int{
-		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
-		"DELETE rg": 1, "DELETE vnet": 0, "DELETE account": 1, "DELETE subnet": 1,
-	} {
-		method, kind, _ := strings.Cut(call, " ")
-		if got := w.calls(method, kind); got != want {
-			t.Errorf("%s: %d times, want %d", call, got, want)
-		}
-	}
+	return w
 }
 
 // TestUpdate: only a difference is sent. The update of a network keeps its subnets, and a removed field

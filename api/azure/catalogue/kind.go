@@ -111,10 +111,11 @@ func (k *Kind) Definition() (*Definition, error) {
 
 // Catalogue is a set of kinds.
 type Catalogue struct {
-	kinds    []*Kind // by Type and APIVersion
-	refusals []Refusal
-	byType   map[string][]*Kind // by lower-case Type
-	byName   map[schema.GroupKind][]*Kind
+	kinds      []*Kind // by Type and APIVersion
+	refusals   []Refusal
+	byType     map[string][]*Kind // by lower-case Type
+	byName     map[schema.GroupKind][]*Kind
+	byResource map[schema.GroupResource]*Kind
 }
 
 // Entry is a Kind and its Definition, for New.
@@ -140,8 +141,8 @@ func indexKinds(kinds []*Kind, refusals []Refusal) (*Catalogue, error) {
 	c := &Catalogue{
 		kinds: kinds, refusals: refusals,
 		byType: map[string][]*Kind{}, byName: map[schema.GroupKind][]*Kind{},
+		byResource: map[schema.GroupResource]*Kind{},
 	}
-	plurals := map[schema.GroupResource]string{}
 	for i, k := range kinds {
 		if err := k.check(); err != nil {
 			return nil, err
@@ -157,10 +158,10 @@ func indexKinds(kinds []*Kind, refusals []Refusal) (*Catalogue, error) {
 		}
 		c.byName[name] = append(c.byName[name], k)
 		resource := k.GroupVersionResource().GroupResource()
-		if same, ok := plurals[resource]; ok && same != k.Kind {
-			return nil, fmt.Errorf("the kinds %s and %s both have the plural %s", same, k.Kind, resource)
+		if same := c.byResource[resource]; same != nil && same.Kind != k.Kind {
+			return nil, fmt.Errorf("the kinds %s and %s both have the plural %s", same.Kind, k.Kind, resource)
 		}
-		plurals[resource] = k.Kind
+		c.byResource[resource] = k
 	}
 	return c, nil
 }
@@ -212,6 +213,15 @@ func (c *Catalogue) Default(armType string) *Kind { return preferred(c.Versions(
 
 // ByGroupKind returns the kinds with a name in Kubernetes, one per version.
 func (c *Catalogue) ByGroupKind(name schema.GroupKind) []*Kind { return c.byName[name] }
+
+// ByResource returns the default Kind of a resource such as
+// virtualnetworks.microsoft.network.infra.azure.com, or nil.
+func (c *Catalogue) ByResource(resource schema.GroupResource) *Kind {
+	if k := c.byResource[resource]; k != nil {
+		return c.Default(k.Type)
+	}
+	return nil
+}
 
 // Find returns the Kind with a name in Kubernetes, or nil.
 func (c *Catalogue) Find(name schema.GroupVersionKind) *Kind {

@@ -164,11 +164,17 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 	return updated, nil
 }
 
-// Delete implements external.Actuator.
-func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
+// Delete implements external.Actuator. Delete also deletes the deployment that submitted the resource:
+// the deployment of an update is left if the operator was killed before the end of the update.
+func (a actuator) Delete(ctx context.Context, in Input, text string) error {
 	id, err := a.parse(text)
 	if err != nil {
 		return err
+	}
+	if a.isDeployed(id) {
+		if err := a.deleteDeployment(ctx, id, in); err != nil {
+			return explain(err)
+		}
 	}
 	answer, err := a.client.Delete(ctx, id, a.APIVersion)
 	if err != nil {

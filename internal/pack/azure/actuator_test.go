@@ -56,6 +56,32 @@ func TestUpdateOfWhatWasRead(t *testing.T) {
 	}
 }
 
+// TestDeleteDeployment: with a resource goes the deployment that submitted the resource, which may be gone.
+func TestDeleteDeployment(t *testing.T) {
+	for submission, want := range map[Submission][]string{
+		ByPut: {"DELETE " + tableID},
+		ByDeployment: {
+			"DELETE " + inGroup + "/providers/Microsoft.Resources/deployments/kinship-one", "DELETE " + tableID,
+		},
+	} {
+		var sent []string
+		a, in := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			sent = append(sent, r.Method+" "+r.URL.Path)
+			if r.URL.Path != tableID {
+				w.WriteHeader(http.StatusNotFound)
+			}
+		})
+		a.connector.options.Submission = submission
+		in.Object.SetUID("one")
+		if err := a.Delete(t.Context(), in, tableID); err != nil {
+			t.Errorf("%s: %v", submission, err)
+		}
+		if !slices.Equal(sent, want) {
+			t.Errorf("%s: sent %q, want %q", submission, sent, want)
+		}
+	}
+}
+
 // TestLookUpOwner: an owner that is no object is waited for until Azure has made it.
 func TestLookUpOwner(t *testing.T) {
 	for state, want := range map[string]string{

@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -71,16 +72,12 @@ func additionOf(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, name string, byEnable bool,
 ) (pack.Addition, error) {
 	a := pack.Addition{Name: name}
-	plural, group, _ := strings.Cut(name, ".")
-	at := slices.IndexFunc(all.Kinds(), func(k *catalogue.Kind) bool {
-		return k.Plural == plural && k.Group == group && all.Default(k.Type) == k
-	})
-	if at < 0 {
+	known := all.ByResource(schema.ParseGroupResource(name))
+	if known == nil {
 		a.Repair = "kinship azure enable TYPE, with the catalogue that has the type"
 		a.Unknown = fmt.Errorf("this catalogue has no kind %s", name)
 		return a, nil
 	}
-	known := all.Kinds()[at]
 	a.Repair = "kinship azure enable " + known.Type
 	enabled, err := versions(ctx, c, all, known)
 	var unknown *unknownVersion

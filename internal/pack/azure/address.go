@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -119,23 +120,29 @@ func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.
 	return id, k.checkOwner(id)
 }
 
+// scopeOwners are the ARM types of the owners in which a resource of a scope is.
+var scopeOwners = []struct {
+	scope catalogue.Scope
+	owner string
+}{
+	{catalogue.ResourceGroupScope, catalogue.ResourceGroupType},
+	{catalogue.SubscriptionScope, "Microsoft.Resources/subscriptions"},
+	{catalogue.ManagementGroupScope, "Microsoft.Management/managementGroups"},
+}
+
 // checkOwner refuses an owner whose ARM type can't contain a resource of the kind.
 func (k *kind) checkOwner(id azure.ID) error {
-	allowed := []string{}
+	if k.Scopes.Has(catalogue.ExtensionScope) || k.Scopes.Has(catalogue.UnknownScope) {
+		return nil
+	}
+	var allowed []string
 	if k.Owner != "" {
 		allowed = append(allowed, k.Owner)
 	}
-	for scope, armType := range map[catalogue.Scope]string{
-		catalogue.ResourceGroupScope:   catalogue.ResourceGroupType,
-		catalogue.SubscriptionScope:    "Microsoft.Resources/subscriptions",
-		catalogue.ManagementGroupScope: "Microsoft.Management/managementGroups",
-	} {
-		if k.Scopes.Has(scope) && strings.Count(k.Type, "/") == 1 {
-			allowed = append(allowed, armType)
+	for _, s := range scopeOwners {
+		if k.Scopes.Has(s.scope) && strings.Count(k.Type, "/") == 1 && !slices.Contains(allowed, s.owner) {
+			allowed = append(allowed, s.owner)
 		}
-	}
-	if k.Scopes.Has(catalogue.ExtensionScope) || k.Scopes.Has(catalogue.UnknownScope) {
-		return nil
 	}
 	for _, t := range allowed {
 		if strings.EqualFold(t, id.Type()) {
@@ -143,7 +150,7 @@ func (k *kind) checkOwner(id azure.ID) error {
 		}
 	}
 	return fmt.Errorf("spec.%s is the %s %s, and the owner of a %s has to be a %s", catalogue.OwnerField, id.Type(), id,
-		k.Kind, k.Owner)
+		k.Kind, strings.Join(allowed, " or "))
 }
 
 // checkScope refuses an owner in another resource if the owner's type is no extension.

@@ -2,12 +2,14 @@ package azure
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
@@ -128,6 +130,22 @@ func jsonOf(t *testing.T, value any) string {
 
 // TestAddress: the id of an object follows from its owner, in both forms, and an owner of another type is
 // refused.
+// TestOwnerOfScopes: the refusal names all types of owners that a kind of several scopes may have.
+func TestOwnerOfScopes(t *testing.T) {
+	k, _ := network(t, `{}`, `{}`)
+	of := *k.entry
+	of.Owner, of.Scopes = "", catalogue.SubscriptionScope|catalogue.ManagementGroupScope
+	k.entry = &of
+	id, err := azure.ParseID("/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "has to be a Microsoft.Resources/subscriptions or Microsoft.Management/managementGroups"
+	if err := k.checkOwner(id); err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 func TestAddress(t *testing.T) {
 	const in = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/"
 	for name, c := range map[string]struct{ spec, id, problem string }{

@@ -30,8 +30,7 @@ const (
 func (a actuator) submit(
 	ctx context.Context, in Input, id azure.ID, body map[string]any, only azure.Condition,
 ) (azure.Answer, error) {
-	group := id.In()
-	if a.connector.options.Submission != ByDeployment || !strings.EqualFold(group.Type(), catalogue.ResourceGroupType) {
+	if !a.isDeployed(id) {
 		return a.client.Put(ctx, id, a.APIVersion, body, only)
 	}
 	deployment, err := deploymentOf(id, in)
@@ -42,6 +41,11 @@ func (a actuator) submit(
 	answer, err := a.client.Put(ctx, deployment, deploymentVersion, template, azure.Condition{})
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.
 	return answer, err
+}
+
+// isDeployed reports whether the resource with an ARM id is sent [ByDeployment].
+func (k *kind) isDeployed(id azure.ID) bool {
+	return k.connector.options.Submission == ByDeployment && strings.EqualFold(id.In().Type(), catalogue.ResourceGroupType)
 }
 
 // deploymentOf returns the ARM id of the deployment that submits the resource of an object.
@@ -93,10 +97,23 @@ func escape(value any) any {
 }
 
 // endDeployment deletes a deployment that has ended, because a resource group can have only 800
-// deployments. The resources of the deployment are kept. An error has no consequence, so
-// endDeployment ignores the error.
+// deployments. The resources of the deployment are kept. endDeployment ignores an error, because the
+// resource is there, and because actuator.Delete deletes the deployment at the latest.
 func (a actuator) endDeployment(ctx context.Context, ended azure.Operation) {
 	if strings.EqualFold(ended.ID.Type(), deploymentType) {
 		_, _ = a.client.Delete(ctx, ended.ID, deploymentVersion)
 	}
+}
+
+// deleteDeployment deletes the deployment that submitted the resource of an object, if the deployment
+// exists.
+func (a actuator) deleteDeployment(ctx context.Context, id azure.ID, in Input) error {
+	deployment, err := deploymentOf(id, in)
+	if err != nil {
+		return err
+	}
+	if _, err = a.client.Delete(ctx, deployment, deploymentVersion); azure.IsMissing(err) {
+		return nil
+	}
+	return err
 }

@@ -8,19 +8,17 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // RoleName is the name of the ClusterRole with the rights to the enabled kinds.
@@ -166,46 +164,9 @@ func Enable(
 		}
 	}
 	for _, k := range kinds {
-		if err := awaitServed(ctx, c, k); err != nil {
+		if err := watch.AwaitDefinition(ctx, c, definitionOf(k).GetName(), k.Version); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// serving is how long the API server may take to serve a CustomResourceDefinition.
-const serving = 30 * time.Second
-
-// awaitServed waits until the API server serves a kind.
-func awaitServed(ctx context.Context, c client.Client, k *catalogue.Kind) error {
-	why := "the API server does not serve the definition yet"
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
-		crd := definitionOf(k)
-		if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
-			return false, err
-		}
-		conditions, _, _ := unstructured.NestedSlice(crd.Object, "status", "conditions")
-		served := false
-		for _, one := range conditions {
-			condition, _ := one.(map[string]any)
-			served = served || condition["type"] == "Established" && condition["status"] == "True"
-			if condition["type"] == "NamesAccepted" && condition["status"] == "False" {
-				why = fmt.Sprint(condition["message"])
-			}
-		}
-		if !served {
-			return false, nil
-		}
-		list := &unstructured.UnstructuredList{} // Established may be about the former versions.
-		list.SetGroupVersionKind(k.GroupVersionKind())
-		err := c.List(ctx, list, client.Limit(1))
-		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
-			return false, nil
-		}
-		return err == nil, err
-	})
-	if err != nil {
-		return fmt.Errorf("wait for %s: %s: %w", k.Kind, why, err)
 	}
 	return nil
 }
@@ -227,15 +188,7 @@ func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, 
 	if err := writeRole(ctx, c, role, rules); err != nil {
 		return err
 	}
-	var kinds []string
-	for _, rule := range rules {
-		for _, resource := range rule.Resources {
-			if !strings.Contains(resource, "/") {
-				kinds = append(kinds, resource+"."+rule.APIGroups[0])
-			}
-		}
-	}
-	for _, want := range userRoles(kinds) {
+	for _, want := range userRoles(kindsOfRules(rules)) {
 		users, err := readRole(ctx, c, want.Name)
 		if err != nil {
 			return err
@@ -336,8 +289,11 @@ func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) erro
 		}
 	}
 	for _, k := range kinds {
-		if err := awaitGone(ctx, c, k); err != nil {
-			return err
+		// The API server deletes the objects earlier: the deletion of an object that was created at
+		// the last moment still needs the operator and its rights to the kind.
+		if err := watch.AwaitNoDefinition(ctx, c, definitionOf(k).GetName()); err != nil {
+			return fmt.Errorf("the rights to %s were kept, disable the kind once more when its last objects are gone: %w",
+				k.Kind, err)
 		}
 	}
 	role, err := readRole(ctx, c, RoleName)
@@ -345,20 +301,4 @@ func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) erro
 		return err
 	}
 	return writeRoles(ctx, c, role, without(role.Rules, kinds))
-}
-
-// awaitGone waits until the API server has removed the CustomResourceDefinition of a kind. The API
-// server deletes the objects earlier: the deletion of an object that was created at the last moment
-// still needs the operator and its rights to the kind.
-func awaitGone(ctx context.Context, c client.Client, k *catalogue.Kind) error {
-	err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, serving, true, func(ctx context.Context) (bool, error) {
-		crd := definitionOf(k)
-		err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd)
-		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
-	})
-	if err != nil {
-		return fmt.Errorf("wait for the end of the definition of %s, the rights to the kind were kept, "+
-			"disable the kind once more when its last objects are gone: %w", k.Kind, err)
-	}
-	return nil
 }
