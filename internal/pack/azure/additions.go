@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -12,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -33,22 +33,19 @@ func additions(
 	if err != nil {
 		return nil, err
 	}
-	names, byEnable := kindsOfRules(role.Rules), map[string]bool{}
-	for _, name := range names {
-		byEnable[name] = true
-	}
+	names, byOthers := sets.New(kindsOfRules(role.Rules)...), sets.New[string]()
 	for _, d := range list.Items {
 		if _, group, _ := strings.Cut(d.Name, "."); !strings.HasSuffix(group, catalogue.GroupSuffix) {
 			continue
 		}
-		names = append(names, d.Name)
-		byEnable[d.Name] = d.Labels[enabledLabel] != ""
+		names.Insert(d.Name)
+		if d.Labels[enabledLabel] == "" {
+			byOthers.Insert(d.Name)
+		}
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	found := make([]pack.Addition, 0, len(names))
-	for _, name := range names {
-		addition, err := additionOf(ctx, c, all, name, byEnable[name])
+	for _, name := range sets.List(names) {
+		addition, err := additionOf(ctx, c, all, name, !byOthers.Has(name))
 		if err != nil {
 			return nil, err
 		}
