@@ -32,7 +32,7 @@ define CLUSTER
 	for program in $(PROGRAMS); do ln -sfn localcluster $(@D)/$$program; done
 endef
 
-.PHONY: up build image verify-image release test-release test test-race test-tables test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify compatible fuzz bench clean
+.PHONY: up build image verify-image release test-release test-chart test test-race test-tables test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify compatible fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -84,6 +84,9 @@ test-openstack-scenarios: bin/k8s/localcluster ## the scenarios of all kinds, on
 
 test-release: bin/k8s/localcluster ## the chart, the images and the files of a release
 	cd release && $(TEST) $(GOTESTFLAGS) ./...
+
+test-chart: ## the chart alone, without a control plane
+	cd release && $(TEST) $(GOTESTFLAGS) ./chart
 
 lint:
 	$(TOOL) golangci-lint config verify

@@ -160,11 +160,11 @@ func (r recorder) alive(ctx context.Context, lease *coordinationv1.Lease) (strin
 	return last, nil
 }
 
-// examine compares the guards of packs with the record of the previous operator, before [Install]
-// or [Run]. If a user deleted or altered a guard while no operator ran, examine sets record.Since:
-// objects written since then are judged again, even if the guard is back. Before [Install], examine
+// compareRecords compares the guards of packs with the record of the previous operator, before [Install]
+// or [Run]. If a user deleted or altered a guard while no operator ran, compareRecords sets record.Since:
+// objects written since then are judged again, even if the guard is back. Before [Install], compareRecords
 // also sets record.Installed to the guards that [Install] is going to apply.
-func examine(
+func compareRecords(
 	ctx context.Context, o Options, c client.Client, chosen []pack.Pack, mutating, installs bool,
 ) error {
 	for _, p := range chosen {

@@ -130,7 +130,7 @@ func recordInstallation(ctx context.Context, o Options, c client.Client, objects
 			return err
 		}
 	}
-	return examine(ctx, o, c, chosen, mutating, true)
+	return compareRecords(ctx, o, c, chosen, mutating, true)
 }
 
 // applyAll applies objects in order. applyAll writes the secret path of the existing

@@ -87,7 +87,7 @@ func run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// examineOnce calls examine, unless [Install] has just called examine.
+// examineOnce calls compareRecords, unless [Install] has just called compareRecords.
 func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []pack.Pack) error {
 	if o.Install {
 		return nil
@@ -99,7 +99,7 @@ func examineOnce(ctx context.Context, o Options, env pack.Environment, chosen []
 	if err := tellIdle(ctx, o, env.Live); err != nil {
 		return err
 	}
-	return examine(ctx, o, env.Live, chosen, mutating, false)
+	return compareRecords(ctx, o, env.Live, chosen, mutating, false)
 }
 
 // assemble adds all parts of the operator to the manager.Manager.

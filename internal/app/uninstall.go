@@ -80,7 +80,7 @@ func Uninstall(ctx context.Context, o Options, u UninstallOptions) error {
 	return forgetGuards(ctx, o, c)
 }
 
-// forgetGuards deletes the Lease with the record of each pack: without the record, the next examine
+// forgetGuards deletes the Lease with the record of each pack: without the record, the next compareRecords
 // takes no guard that [Uninstall] has removed for a change.
 func forgetGuards(ctx context.Context, o Options, c client.Client) error {
 	chosen, err := choose(o)

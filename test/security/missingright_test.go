@@ -187,12 +187,15 @@ spec:
 
 // observed returns nil if an object has conditions.
 func (l land) observed(kind, name string) error {
-	group := "openstack.k-orc.cloud/v1alpha1"
-	if kind == "IotConnector" {
-		group = "services.azurehealthcareapis.com/v1alpha1"
+	version := "openstack.k-orc.cloud/v1alpha1"
+	switch kind {
+	case "IotConnector":
+		version = "services.azurehealthcareapis.com/v1alpha1"
+	case "ApplicationConfiguration":
+		version = "core.oam.dev/v1alpha2"
 	}
 	obj := &unstructured.Unstructured{}
-	obj.SetAPIVersion(group)
+	obj.SetAPIVersion(version)
 	obj.SetKind(kind)
 	if err := l.C.Get(l.T.Context(), client.ObjectKey{Namespace: l.NS, Name: name}, obj); err != nil {
 		return err
