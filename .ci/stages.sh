@@ -93,6 +93,12 @@ with_history() {
 	stage "$@"
 }
 
+# note_data reports data of the cloud that tests leave out, see internal/shareddata.
+note_data() {
+	[[ -d ${KINSHIP_DATA:-../shared/data} ]] ||
+		skipped+="all of ARM is not proved: KINSHIP_DATA is no directory, and tests of internal/shareddata are left out"$'\n'
+}
+
 # show_tests prints what go test said of each package, and of the tests that failed. The lines of
 # a failed test are indented below its name; the report of a data race has lines at the margin.
 show_tests() {
