@@ -108,7 +108,7 @@ func templates() (map[string]string, error) {
 			func(key string) bool { return !common(key) && isDefinition(key) })
 		held := len(packNamed(name).Locks) > 0 // Its guards may stay while the pack is off.
 		write(name, on, all[name], func(key string) bool {
-			return !common(key) && !isDefinition(key) && !(held && all[name].guards[key])
+			return !common(key) && !isDefinition(key) && (!held || !all[name].guards[key])
 		})
 		if held {
 			write(name+"-guards", fmt.Sprintf(`or %s (include "kinship.%sGuards" $)`, on, name), all[name],

@@ -167,8 +167,10 @@ func (d *doctor) discover(ctx context.Context) error {
 // choosePacks sets Options.Packs and the idle packs, from the packs that are installed and the packs of
 // them that were left out by the last installation.
 func (d *doctor) choosePacks(there, left []string) {
-	all, named, run := d.leases, d.options.Packs, []string(nil)
-	for _, s := range all.settings() {
+	all, named := d.leases, d.options.Packs
+	settings := all.settings()
+	run := make([]string, 0, len(settings))
+	for _, s := range settings {
 		d.options = s.apply(d.options)
 		run = append(run, s.apply(Options{}).Packs...)
 	}
