@@ -14,9 +14,10 @@
 //  1. resolveReferences: the condition names every target that is missing or not ready (resolve.go);
 //  2. restoreFinalizers: finalizers that a user removed are put back (guards.go);
 //  3. endIfSettled: if nothing changed since the last pass, no request is sent (settled.go);
-//  4. connect: credentials become an [Actuator] (connect.go);
-//  5. setOwners and guardTargets: guards on the targets; then owner references, the operator's
-//     finalizer and an intent to create, in a single write (guards.go, intent.go);
+//  4. setOwners and connect: owner references are set, and credentials become an [Actuator]
+//     (guards.go, connect.go);
+//  5. guardTargets: guards on the targets, then the operator's finalizer. Before a creation, one
+//     request writes the owner references, the finalizer and an intent (guards.go, intent.go);
 //  6. obtainResource: the resource is read by id, imported, found by an earlier intent, or created
 //     (obtain.go, import.go, attempt.go, create.go);
 //  7. correctResource: fields of the resource that differ from the spec are updated (correct.go).

@@ -89,7 +89,7 @@ func (k *kind) relations() []relation.Relation {
 func (k *kind) referenceKinds() []schema.GroupKind {
 	fields, err := k.ReferenceFields()
 	if err != nil {
-		return nil // newKind has decoded the definition.
+		return nil // newKind reports a definition that cannot be decoded.
 	}
 	all := []schema.GroupKind{k.GroupVersionKind().GroupKind()}
 	for _, field := range fields {
@@ -134,7 +134,7 @@ func (k *kind) owner(obj *external.Unstructured) (*catalogue.KubernetesReference
 func (k *kind) references(obj *external.Unstructured) (all []catalogue.Found) {
 	found, err := k.References(specOf(obj))
 	if err != nil {
-		return nil // newKind has decoded the definition.
+		return nil // newKind reports a definition that cannot be decoded.
 	}
 	for _, one := range found {
 		if one.Kubernetes != nil {
