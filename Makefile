@@ -134,5 +134,6 @@ fuzz: ; hack/fuzz.sh $(FUZZTIME)
 bench: build ## the load generators, each on a control plane of its own
 	$(GO) run ./bench/usage --local $(BENCHFLAGS)
 	$(GO) run ./bench/composite $(COMPOSITEFLAGS)
+	$(GO) run ./bench/azure $(AZUREFLAGS)
 
 clean: ; rm -rf bin dist

@@ -25,6 +25,10 @@ type options struct {
 	objects, samples      int
 	latency, idle, settle time.Duration
 	eager                 bool
+	// maxMakespan, maxCalls and maxMemory are limits of the makespan as a multiple of the critical path,
+	// of the calls per resource besides polls, and of the operator's memory in MB. With maxCalls, a
+	// refused call is an error too. A negative value means no limit.
+	maxMakespan, maxCalls, maxMemory float64
 }
 
 // parts are the parts of the measurement, in order.
@@ -74,7 +78,21 @@ func newCommand() *cobra.Command {
 	f.DurationVar(&o.idle, "idle", time.Minute, "how long to count requests while nothing happens")
 	f.DurationVar(&o.settle, "settle", 20*time.Second, "how long the API server may settle before its memory is read")
 	f.BoolVar(&o.eager, "eager", false, "the cloud does not tell when to poll again")
+	f.Float64Var(&o.maxMakespan, "max-makespan", off, "fail above this multiple of the critical path")
+	f.Float64Var(&o.maxCalls, "max-calls", off, "fail above this many calls per resource, and after a refused call")
+	f.Float64Var(&o.maxMemory, "max-memory", off, "fail above this many MB")
 	return cmd
+}
+
+// off is the value of a limit that is not set.
+const off = -1
+
+// limit returns an error if a figure is above a limit.
+func limit(what string, got, most float64) error {
+	if most < 0 || got <= most {
+		return nil
+	}
+	return fmt.Errorf("%s: %.2f, allowed are %.2f", what, got, most)
 }
 
 func run(ctx context.Context, o options, names []string) error {

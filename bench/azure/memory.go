@@ -66,7 +66,7 @@ func measureMemory(ctx context.Context, o options) (err error) {
 	report(what+", at most", "%d MB (%d MB)", empty.RSS/1e6, empty.Peak/1e6)
 	report(fmt.Sprintf("%s and %d objects, at most", what, o.objects), "%d MB (%d MB)", full.RSS/1e6, full.Peak/1e6)
 	report(fmt.Sprintf("idle for %s: requests about the kinds; calls of the cloud", o.idle), "%d; %d", requests, calls)
-	return nil
+	return limit(what, float64(full.RSS)/1e6, o.maxMemory)
 }
 
 // requestsDuring pauses for d, and returns the number of requests about the kinds of rig.all that

@@ -109,7 +109,8 @@ func measureTree(ctx context.Context, o options) (err error) {
 	what := fmt.Sprintf("%d resources in a tree of depth 4, calls of %s", len(all), o.latency)
 	report(what+": critical path", "%.1f s", path.Seconds())
 	report(what+": makespan", "%.1f s, %.2f times the path", took.Seconds(), took.Seconds()/path.Seconds())
-	report("calls per resource besides polls", "%.2f", float64(r.cloud.CallCount(""))/float64(len(all)))
+	calls := float64(r.cloud.CallCount("")) / float64(len(all))
+	report("calls per resource besides polls", "%.2f", calls)
 	report("refused calls", "%d %v", len(r.cloud.Refusals()), r.cloud.Refused())
 	after, err := r.requests(ctx)
 	if err != nil {
@@ -120,7 +121,13 @@ func measureTree(ctx context.Context, o options) (err error) {
 	for _, call := range slices.SortedFunc(maps.Keys(r.cloud.Calls()), compareCalls) {
 		report("  "+call.String(), "%d", r.cloud.Calls()[call])
 	}
-	return nil
+	var failed []error
+	if o.maxCalls >= 0 {
+		failed = append(failed, limit("refused calls", float64(len(r.cloud.Refusals())), 0))
+	}
+	return errors.Join(append(failed,
+		limit("makespan / critical path", took.Seconds()/path.Seconds(), o.maxMakespan),
+		limit("calls per resource", calls, o.maxCalls))...)
 }
 
 func compareCalls(a, b emulator.Call) int {
