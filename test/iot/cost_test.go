@@ -8,7 +8,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
@@ -98,6 +100,7 @@ func TestRestartCost(t *testing.T) {
 	if err := first.Stop(); err != nil {
 		t.Fatal(err)
 	}
+	awaitNamespaces(t)
 	before, passed := testenv.Requests(t), passes(t)
 	// An installation applies ServiceAccounts of its own.
 	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })
@@ -112,6 +115,25 @@ func TestRestartCost(t *testing.T) {
 		t.Errorf("want no write, but there were:\n%s", writes)
 	}
 	w.tidyUp(time.Minute) // While this operator runs.
+}
+
+// awaitNamespaces waits until the namespaces of earlier tests are gone: Kubernetes' namespace controller deletes
+// the objects of all kinds in a namespace.
+func awaitNamespaces(t *testing.T) {
+	t.Helper()
+	c := testenv.Client(t, scheme.Scheme)
+	testenv.Eventually(t, func() error {
+		var all corev1.NamespaceList
+		if err := c.List(t.Context(), &all); err != nil {
+			return err
+		}
+		for i := range all.Items {
+			if ns := &all.Items[i]; ns.DeletionTimestamp != nil {
+				return fmt.Errorf("namespace %s is being deleted", ns.Name)
+			}
+		}
+		return nil
+	})
 }
 
 // passes returns how many passes over IotConnectors the operator has begun.
