@@ -11,8 +11,8 @@ export CGO_ENABLED ?= 0
 # GOGC trades memory for time: at Go's default of 100 the API server spends a sixth of its time
 # on garbage collection.
 TEST       = GOGC=400 $(GO) test -parallel=4 -timeout=20m
-TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos docs install openstack scenario security seed3 uninstall) \
-	api/azure/catalogue internal/gen/azure)
+TABLES     = $(addprefix github.com/kinship-dev/kinship/,$(addprefix test/,chaos docs frontdoor install openstack scenario security seed3 uninstall) \
+	api/azure/catalogue internal/cli internal/gen/azure)
 # On its own, with the operator of before: see .ci/run.
 UPGRADE    = github.com/kinship-dev/kinship/test/upgrade
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
@@ -65,7 +65,7 @@ bin/k8s-1.35/localcluster: bin/k8s/localcluster localcluster/k8s-1.35.mod localc
 test: bin/k8s/localcluster ## tests wait more than they compute
 	$(TEST) $(GOTESTFLAGS) $(PACKAGES)
 
-# The tables wait for the API server, or read all schemas of ARM in one goroutine: the race detector
+# The tables wait for the API server and for processes, or read all schemas of ARM in one goroutine: the race detector
 # would double their time. In test/chaos it would also multiply the memory of operators, which the test
 # bounds. The code under test runs with -race in all other packages, and in RACED, where many objects
 # meet at once.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
+	"k8s.io/client-go/util/retry"
 )
 
 const (
@@ -91,12 +92,17 @@ type tokenSource struct {
 	account string
 }
 
-// Token implements oauth2.TokenSource.
+// Token implements oauth2.TokenSource. A request for a token changes nothing, so Token repeats a
+// request whose answer was lost.
 func (s *tokenSource) Token() (*oauth2.Token, error) {
 	seconds := int64(tokenLifetime.Seconds())
-	request, err := s.clients.CoreV1().ServiceAccounts(Namespace).CreateToken(s.ctx, s.account,
-		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}},
-		metav1.CreateOptions{})
+	var request *authenticationv1.TokenRequest
+	err := retry.OnError(retry.DefaultBackoff, isLost, func() (err error) {
+		request, err = s.clients.CoreV1().ServiceAccounts(Namespace).CreateToken(s.ctx, s.account,
+			&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}},
+			metav1.CreateOptions{})
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("ask for a token of account %s/%s: %w", Namespace, s.account, err)
 	}
@@ -104,3 +110,6 @@ func (s *tokenSource) Token() (*oauth2.Token, error) {
 		AccessToken: request.Status.Token, TokenType: "Bearer", Expiry: request.Status.ExpirationTimestamp.Time,
 	}, nil
 }
+
+// isLost reports whether an error is no answer of the API server.
+func isLost(err error) bool { return apierrors.ReasonForError(err) == metav1.StatusReasonUnknown }
