@@ -68,8 +68,8 @@ func TestMissingRight(t *testing.T) {
 const noRight = `networks.openstack.k-orc.cloud is forbidden: ` +
 	`User "system:serviceaccount:kinship-system:kinship-openstack" cannot list resource "networks"`
 
-// checkDoctor checks that kinship doctor names the missing right, the right to all kinds, which withoutRight
-// takes too, and no other.
+// checkDoctor checks that kinship doctor names the missing right, the rights of users to Networks and the right to
+// all kinds, which withoutRight takes too, and no other.
 func checkDoctor(t *testing.T) {
 	t.Helper()
 	report, err := app.Examine(t.Context(), app.Options{Config: testenv.Config(t)}, time.Now())
@@ -90,6 +90,10 @@ func checkDoctor(t *testing.T) {
 			"account kinship-usage may not get, list, watch, patch, delete *.*",
 		"RightMissing ClusterRole.rbac.authorization.k8s.io/kinship-openstack rules: " +
 			"account kinship-openstack may not list, watch, patch networks.openstack.k-orc.cloud",
+		"RoleAltered ClusterRole.rbac.authorization.k8s.io/kinship-openstack-view rules: " +
+			"users may not get, list, watch networks.openstack.k-orc.cloud by this role",
+		"RoleAltered ClusterRole.rbac.authorization.k8s.io/kinship-openstack-edit rules: " +
+			"users may not create, update, patch, delete, deletecollection networks.openstack.k-orc.cloud by this role",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("findings about rights (-want +got):\n%s", diff)
