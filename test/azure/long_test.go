@@ -30,7 +30,10 @@ func (w *world) process() *operator.Process {
 // TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
 // resources with each style of operation. Another process goes on: each request was sent once.
 func TestKilled(t *testing.T) {
-	w := killed(t, "")
+	var ahead atomic.Int64 // of the cloud's clock
+	w := killed(t, "", emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}}, func() { ahead.Add(int64(time.Hour)) })
 	w.noneRefused()
 	for call, want := range map[string]int{
 		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
@@ -47,18 +50,15 @@ func TestKilled(t *testing.T) {
 // the update, which Azure refuses while the deployment of the first process runs, and deletes
 // deployments that may be gone.
 func TestKilledDeploying(t *testing.T) {
-	killed(t, packazure.ByDeployment).noneRefused(emulator.Busy, emulator.Absent)
+	cloud := emulator.Options{RetryAfter: -1, BuildTime: 2 * time.Second}
+	killed(t, packazure.ByDeployment, cloud, func() {}).noneRefused(emulator.Busy, emulator.Absent)
 }
 
-// killed kills operators for TestKilled.
-func killed(t *testing.T, submission packazure.Submission) *world {
+// killed kills operators for TestKilled. finish ends the running operations of the cloud.
+func killed(t *testing.T, submission packazure.Submission, cloud emulator.Options, finish func()) *world {
 	t.Helper()
-	var ahead atomic.Int64 // of the cloud's clock
-	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
-		return time.Now().Add(time.Duration(ahead.Load()))
-	}})
+	w := newCloud(t, cloud)
 	w.submission = submission
-	finish := func() { ahead.Add(int64(time.Hour)) } // Ends the running operations.
 	p := w.process()
 	w.apply(group("rg"))
 	w.ready("rg/rg")
