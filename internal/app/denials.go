@@ -2,11 +2,10 @@ package app
 
 import (
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/clock"
+	"k8s.io/apimachinery/pkg/util/cache"
 )
 
 const (
@@ -18,35 +17,24 @@ const (
 
 // denials knows which missing rights of the operator the log has named. Without a role, each pass over each object of a
 // kind fails by the same missing right: the log names the right once, and the metric
-// controller_runtime_reconcile_errors_total counts the passes.
-type denials struct {
-	clock clock.PassiveClock
+// controller_runtime_reconcile_errors_total counts the passes. denials is safe for concurrent use.
+type denials struct{ named *cache.LRUExpireCache }
 
-	mu    sync.Mutex
-	named map[string]time.Time
-}
-
-func newDenials(c clock.PassiveClock) *denials {
-	return &denials{clock: c, named: map[string]time.Time{}}
+func newDenials(c cache.Clock) denials {
+	return denials{cache.NewLRUExpireCacheWithClock(maxDenials, c)}
 }
 
 // isNew reports whether the log has to name an error: each error but a missing right that the log has named within
 // denialPause.
-func (d *denials) isNew(err error) bool {
+func (d denials) isNew(err error) bool {
 	right := missingRight(err)
 	if right == "" {
 		return true
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.clock.Now()
-	if last, known := d.named[right]; known && now.Sub(last) < denialPause {
+	if _, named := d.named.Get(right); named {
 		return false
 	}
-	if len(d.named) >= maxDenials {
-		clear(d.named)
-	}
-	d.named[right] = now
+	d.named.Add(right, nil, denialPause-1) // The cache has an entry until after the end of its time.
 	return true
 }
 

@@ -144,7 +144,7 @@ func checkProfiles(o Options) error {
 // the SDK would fail, or whose wrong values the SDK would ignore.
 func checkTracing(o Options) error {
 	errs := []error{checkURL("--otlp-endpoint", o.TraceEndpoint)}
-	if !tracingWanted(o) {
+	if receiver(o) == "" {
 		return errors.Join(errs...)
 	}
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
@@ -170,11 +170,13 @@ func checkTracing(o Options) error {
 	return errors.Join(append(errs, checkSampler())...)
 }
 
-// tracingWanted reports whether the operator sends traces.
-func tracingWanted(o Options) bool {
-	named := cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
+// receiver returns the URL of the receiver of traces, or "" if the operator sends no traces.
+func receiver(o Options) string {
+	if os.Getenv("OTEL_SDK_DISABLED") == "true" {
+		return ""
+	}
+	return cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
 		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
-	return named != "" && os.Getenv("OTEL_SDK_DISABLED") != "true"
 }
 
 // checkURL returns an error unless a value is empty or the URL of a receiver of traces.
@@ -182,11 +184,17 @@ func checkURL(name, value string) error {
 	if value == "" {
 		return nil
 	}
+	_, err := parseURL(name, value)
+	return err
+}
+
+// parseURL parses the URL of a receiver of traces.
+func parseURL(name, value string) (*url.URL, error) {
 	endpoint, err := url.Parse(value)
 	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" {
-		return fmt.Errorf("%s is %q: it must be a URL, such as http://collector:4318", name, value)
+		return nil, fmt.Errorf("%s is %q: it must be a URL, such as http://collector:4318", name, value)
 	}
-	return nil
+	return endpoint, nil
 }
 
 // checkSampler checks OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG: for an unknown value the SDK would sample all

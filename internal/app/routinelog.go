@@ -36,7 +36,7 @@ var routine = map[string]bool{
 type withoutRoutine struct {
 	logr.LogSink
 
-	denials *denials
+	denials denials
 }
 
 // WithoutRoutine returns a logr.Logger for controller-runtime: a start and an end of the operator

@@ -1,12 +1,10 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -37,19 +35,15 @@ type tracing struct{ provider *sdktrace.TracerProvider }
 // OTEL_EXPORTER_OTLP_TRACES_ENDPOINT are all empty. The OpenTelemetry SDK reads further variables,
 // such as OTEL_TRACES_SAMPLER and OTEL_EXPORTER_OTLP_HEADERS.
 func newTracing(ctx context.Context, o Options) (*tracing, error) {
-	named := cmp.Or(o.TraceEndpoint, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
-		os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"))
-	if !tracingWanted(o) {
+	named := receiver(o)
+	if named == "" {
 		return nil, nil // No tracing is what was asked for.
 	}
 	var options []otlptracehttp.Option
 	if o.TraceEndpoint != "" {
-		if err := checkURL("--otlp-endpoint", o.TraceEndpoint); err != nil {
-			return nil, err
-		}
-		endpoint, err := url.Parse(o.TraceEndpoint)
+		endpoint, err := parseURL("--otlp-endpoint", o.TraceEndpoint)
 		if err != nil {
-			return nil, fmt.Errorf("read --otlp-endpoint: %w", err)
+			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(endpoint.JoinPath(tracesPath).String()))
 	}

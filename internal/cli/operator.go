@@ -271,16 +271,16 @@ func (c *operator) complete() error {
 	}
 	config.QPS = -1 // The API server's own priority and fairness decides.
 	c.options.Config = config
-	c.options.Log, err = newLog(c.ErrOut, c.logFormat, c.level())
+	c.options.Log, err = newLog(c.ErrOut, c.logFormat, logLevel(c.verbose, c.brief))
 	return err
 }
 
-// level returns the least level of lines in the log.
-func (c *operator) level() slog.Level {
+// logLevel returns the least level of lines in the log.
+func logLevel(verbose, brief bool) slog.Level {
 	switch {
-	case c.verbose:
+	case verbose:
 		return slog.LevelDebug
-	case c.brief:
+	case brief:
 		return slog.LevelWarn
 	default:
 		return slog.LevelInfo

@@ -56,7 +56,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		SilenceErrors: true,
 	}
 	root.AddCommand(
-		newUp(streams),
+		newUp(version, streams),
 		newOperator(version, streams),
 		newUninstall(streams),
 		newDoctor(version, streams),

@@ -26,12 +26,13 @@ type up struct {
 	bare    bool
 	verbose bool
 	options app.Options // of the operator
+	version string
 	cloud   *emulator.Server
 	azure   *azure.Server
 }
 
-func newUp(streams genericiooptions.IOStreams) *cobra.Command {
-	u := up{IOStreams: streams}
+func newUp(version string, streams genericiooptions.IOStreams) *cobra.Command {
+	u := up{IOStreams: streams, version: version}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a local control plane with the operator, and show what it does",
@@ -196,8 +197,7 @@ func (u *up) startOperator(
 	options := u.options
 	options.Config = cluster.Config()
 	options.Openstack.Open = openstack.Loopback // The OpenStack emulator listens on 127.0.0.1.
-	log := operator{verbose: u.verbose}
-	if options.Log, err = newLog(logFile, textLog, log.level()); err != nil {
+	if options.Log, err = newLog(logFile, textLog, logLevel(u.verbose, false)); err != nil {
 		close(stopped)
 		return stopped, err
 	}

@@ -29,7 +29,7 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 		return fmt.Errorf("find a free port: %w", err)
 	}
 	u.options = app.Options{
-		Config: config, Log: logr.Discard(), WebhookHost: "127.0.0.1", WebhookPort: port,
+		Version: u.version, Config: config, Log: logr.Discard(), WebhookHost: "127.0.0.1", WebhookPort: port,
 		MetricsAddress: "0", HealthAddress: "0",
 	}
 	u.options.Azure.Endpoint, u.options.Azure.Credential = u.azure.URL(), azurecloud.NoCredential

@@ -98,7 +98,7 @@ func escape(value any) any {
 
 // endDeployment deletes a deployment that has ended, because a resource group can have only 800
 // deployments. The resources of the deployment are kept. endDeployment ignores an error, because the
-// resource is there, and because actuator.Delete deletes the deployment at the latest.
+// resource is there: actuator.Delete deletes the deployment later, or Azure does with the resource group.
 func (a actuator) endDeployment(ctx context.Context, ended azure.Operation) {
 	if strings.EqualFold(ended.ID.Type(), deploymentType) {
 		_, _ = a.client.Delete(ctx, ended.ID, deploymentVersion)
