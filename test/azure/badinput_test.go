@@ -24,7 +24,7 @@ func TestNamesAzureRefuses(t *testing.T) {
 	w.apply(group("rg"), vnet("neighbour", "rg"))
 	w.ready("vnet/neighbour")
 	before := w.get("vnet", "neighbour").Object["status"].(map[string]any)["resource"]
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	var accepted []string
 	n := 0
 	try := func(kind, fields string) {

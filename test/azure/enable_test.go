@@ -55,7 +55,6 @@ func TestEnabledLater(t *testing.T) {
 		w.apply(subnet("front", "net", "natGateway: {kubernetes: {name: gate}}"))
 		w.says("subnet/front", waits)
 	}
-	w.noneRefused()
 }
 
 // definition is the CustomResourceDefinition of a kind, by its name.
@@ -108,7 +107,6 @@ func TestKindWithoutRights(t *testing.T) {
 		operator.Start(t, w.options)
 		t.Cleanup(w.tidyUp)
 	}
-	w.noneRefused()
 }
 
 // TestOtherVersionLater: a kind that was disabled is served by the running operator in the version in which the kind
@@ -145,7 +143,6 @@ func TestOtherVersionLater(t *testing.T) {
 		w.Gone(u)
 		w.disable(policies)
 	}
-	w.noneRefused()
 }
 
 // late creates an object just before the first definition is deleted.

@@ -33,7 +33,7 @@ func TestExample(t *testing.T) {
 	if want := w.id("lb/entrance").String() + "/probes/http"; probe != want {
 		t.Errorf("the rule has the probe %q, want %q", probe, want)
 	}
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	w.delete("rg/shop")
 	w.gone(names...)
 	w.inCloud()

@@ -51,7 +51,9 @@ func TestKilled(t *testing.T) {
 // deployments that may be gone.
 func TestKilledDeploying(t *testing.T) {
 	cloud := emulator.Options{RetryAfter: -1, BuildTime: 2 * time.Second}
-	killed(t, packazure.ByDeployment, cloud, func() {}).noneRefused(emulator.Busy, emulator.Absent)
+	w := killed(t, packazure.ByDeployment, cloud, func() {})
+	w.tolerated = []emulator.Reason{emulator.Busy, emulator.Absent}
+	w.noneRefused()
 }
 
 // killed kills operators for TestKilled. finish ends the running operations of the cloud.
@@ -123,7 +125,6 @@ func TestUpdate(t *testing.T) {
 	})
 	w.inCloud("rg", "net", "front")
 	w.ready("subnet/front")
-	w.noneRefused()
 }
 
 // TestDrift: what another client changed is corrected, once, and what it deleted is created again.
@@ -133,7 +134,7 @@ func TestDrift(t *testing.T) {
 	w.ready("vnet/net")
 	id := w.id("vnet/net")
 	w.cloud.Change(id, map[string]any{"addressSpace": map[string]any{"addressPrefixes": []any{"10.9.0.0/16"}}})
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	w.edit("vnet/net", `{"spec":{"resyncPeriod":"200ms"}}`)
 	testenv.Eventually(t, func() error {
 		if puts, gets := w.calls("PUT", "vnet"), w.calls("GET", "vnet"); puts != 1 || gets < 5 {
@@ -163,7 +164,6 @@ func TestUpdatingReference(t *testing.T) {
 	w.apply(nic("card", "rg", "{kubernetes: {name: front}}"))
 	w.says("nic/card", "False WaitingForReference Waiting for VirtualNetworksSubnet/front to be ready")
 	w.ready("nic/card")
-	w.noneRefused()
 }
 
 // TestManyDependents: a group with 200 dependents is deleted with one DELETE, and the dependents, which are gone with
@@ -184,7 +184,7 @@ func TestManyDependents(t *testing.T) {
 	if n := w.calls("PUT", "table") + w.calls("GET", "table"); n > 3*tables {
 		t.Errorf("%d requests to create %d resources", n, tables)
 	}
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	begin := time.Now()
 	w.delete("rg/rg")
 	w.gone("rg/rg")
@@ -195,7 +195,6 @@ func TestManyDependents(t *testing.T) {
 		t.Errorf("%d GETs of %d tables, want 0; %d DELETEs, want 1", gets, tables, deletes)
 	}
 	w.inCloud()
-	w.noneRefused()
 }
 
 // TestDeployments: with the option, resources are created and updated by one template deployment each. A text that
@@ -226,6 +225,7 @@ func TestDeployments(t *testing.T) {
 	w.noneRefused()
 
 	// A deployment that failed does not stay either.
+	w.tolerated = []emulator.Reason{emulator.NoReference}
 	w.apply(nic("failing", "rg", "{azure: {name: Microsoft.Network/virtualNetworks/net/subnets/none}}"))
 	w.says("nic/failing", "DeploymentFailed")
 	w.delete("nic/failing")
@@ -279,7 +279,6 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s is in the subscription %s, want %s", one, got, want)
 		}
 	}
-	w.noneRefused()
 }
 
 // TestRoutesAtOnce: routes of one table are created, changed and deleted at once. Azure carries out one request
@@ -290,7 +289,7 @@ func TestRoutesAtOnce(t *testing.T) {
 	p := w.process()
 	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
 	w.ready("table/ways")
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	const n = 4
 	names := append(make([]string, 0, n+2), "rg", "ways")
 	text, routes := make([]string, 0, n), make([]string, 0, n)

@@ -45,7 +45,6 @@ func TestLinkMissing(t *testing.T) {
 	if want := w.id("subnet/front").String(); id != want {
 		t.Errorf("the subnet is %q, want %q", id, want)
 	}
-	w.noneRefused()
 }
 
 // TestDeletionInOrder: an object that another one refers to waits for that one, and so does the owner of
@@ -74,7 +73,7 @@ func TestAllAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"), nic("card", "rg", "{kubernetes: {name: front}}"))
 	w.ready("nic/card")
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	w.delete("subnet/front", "rg/rg", "nic/card", "vnet/net")
 	w.gone("nic/card", "subnet/front", "vnet/net", "rg/rg")
 	w.inCloud()
@@ -105,7 +104,6 @@ func TestOwnerRecreated(t *testing.T) {
 	if w.get("rg", "rg").GetUID() == former {
 		t.Error("the group is the former one")
 	}
-	w.noneRefused()
 }
 
 // TestAzureForm: references and owners that are no objects are named in the Azure form, also in another
@@ -150,7 +148,6 @@ func TestAzureForm(t *testing.T) {
 		map[string]any{"location": "westeurope"})
 	w.edit("vnet/nowhere", `{"spec":{"tags":{"look":"again"}}}`)
 	w.ready("vnet/nowhere")
-	w.noneRefused()
 }
 
 // exists creates a resource in the cloud as another client of Azure would.
@@ -203,7 +200,7 @@ func TestForeground(t *testing.T) {
 	w := newWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"))
 	w.ready("subnet/front")
-	w.cloud.ResetCalls()
+	w.resetCalls()
 	foreground := client.PropagationPolicy(metav1.DeletePropagationForeground)
 	if err := w.C.Delete(t.Context(), w.blank("rg", "rg"), foreground); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,8 @@ type world struct {
 	submission packazure.Submission
 	// subscription differs from test to test, so that no id is that of another test.
 	subscription string
+	// tolerated are the reasons for which the cloud may refuse requests of the operator.
+	tolerated []emulator.Reason
 }
 
 // cloudOptions are those of a cloud that does not tell when to ask again, as Azure does by many seconds.
@@ -86,7 +88,8 @@ func (w *world) tidyUp() {
 	})
 }
 
-// newCloud starts an emulated cloud, and makes a namespace.
+// newCloud starts an emulated cloud, and makes a namespace. At the end of the test, the cloud must have refused
+// nothing ([world.noneRefused]).
 func newCloud(t *testing.T, options emulator.Options) *world {
 	t.Helper()
 	cloud, err := emulator.Start(options)
@@ -99,6 +102,7 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 		World: testenv.NewWorld(t, operator.Client(t)), cloud: cloud,
 		subscription: fmt.Sprintf("%x-1111-2222-3333-444444444444", sum[:4]),
 	}
+	t.Cleanup(w.noneRefused)
 	w.enable(enabled...)
 	return w
 }
@@ -312,14 +316,21 @@ func (w *world) calls(method, kind string) (n int) {
 	return n
 }
 
-// noneRefused expects that the cloud refused nothing, except for some reasons.
-func (w *world) noneRefused(reasons ...emulator.Reason) {
+// noneRefused expects that the cloud refused nothing since resetCalls, except for world.tolerated.
+func (w *world) noneRefused() {
 	w.T.Helper()
 	for _, r := range w.cloud.Refusals() {
-		if !slices.Contains(reasons, r.Reason) {
+		if !slices.Contains(w.tolerated, r.Reason) {
 			w.T.Errorf("the cloud refused: %+v", r)
 		}
 	}
+}
+
+// resetCalls calls noneRefused, and has the cloud forget all calls.
+func (w *world) resetCalls() {
+	w.T.Helper()
+	w.noneRefused()
+	w.cloud.ResetCalls()
 }
 
 // split returns the kind and the name in "kind/name" or, for an ARM type, "type:name".
