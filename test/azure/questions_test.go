@@ -146,7 +146,6 @@ func TestAzureForm(t *testing.T) {
 	w.says("vnet/mistaken", "False InvalidConfiguration spec.ownerRef is the Microsoft.Network/routeTables")
 	w.exists("/subscriptions/"+w.subscription+"/resourceGroups/later", "2018-05-01",
 		map[string]any{"location": "westeurope"})
-	w.edit("vnet/nowhere", `{"spec":{"tags":{"look":"again"}}}`)
 	w.ready("vnet/nowhere")
 }
 
