@@ -182,13 +182,16 @@ func (s stories) release(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // until repeats a command until its output contains a text, because the controllers
-// of Kubernetes act asynchronously.
-func (s stories) until(ts *testscript.TestScript, _ bool, args []string) {
+// of Kubernetes act asynchronously. With !, until repeats the command until its output lacks the text.
+func (s stories) until(ts *testscript.TestScript, neg bool, args []string) {
 	s.repeat(ts, func() error {
 		var out bytes.Buffer
 		s.call(ts, args[1:], &out, &out)
-		if !strings.Contains(out.String(), args[0]) {
+		switch says := strings.Contains(out.String(), args[0]); {
+		case !says && !neg:
 			return fmt.Errorf("never said %q, but\n%s", args[0], out.String())
+		case says && neg:
+			return fmt.Errorf("still says %q:\n%s", args[0], out.String())
 		}
 		write(ts, ts.Stdout(), out.String())
 		return nil
