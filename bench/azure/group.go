@@ -56,7 +56,7 @@ func measureGroup(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	report(what+"all marked as deleted by the garbage collector", "%.2f s", left.Sub(end).Seconds())
+	report(what+"all marked as deleted", "%.2f s", left.Sub(end).Seconds())
 	report(what+"all in Kubernetes", "%.2f s", last.Sub(end).Seconds())
 	report("DELETEs, GETs, refused calls", "%d, %d, %d", r.cloud.CallCount("DELETE"), r.cloud.CallCount("GET"),
 		len(r.cloud.Refusals()))

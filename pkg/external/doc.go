@@ -37,7 +37,7 @@
 // The cloud may delete the resources of owned objects with the resource of the owner
 // ([Kind.Cascades]). Then a single [Actuator.Delete] serves a whole tree, and waits for users of any
 // part of the tree (cascade.go). Objects whose resources were inside the deleted resource
-// ([Kind.Within]) end without a request (container.go).
+// ([Kind.Within]) end without a request (container.go), and are deleted with their owner (owned.go).
 //
 // # Decisions
 //

@@ -110,6 +110,7 @@ func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 			{Name: "awaitUsersOfOwned", Run: r.awaitUsersOfOwned},
 			{Name: "awaitOwner", Run: r.awaitOwner},
 			{Name: "deleteResource", Run: r.deleteResource},
+			{Name: "deleteOwned", Run: r.deleteOwned},
 			{Name: "removeFinalizer", Run: r.removeFinalizer},
 		}),
 	}
