@@ -271,9 +271,7 @@ func definition(name string) (client.Object, error) {
 // and a pack that is off has no rights. With --namespaces, the ClusterRole has the rights to
 // cluster-scoped resources, and a Role of the same name in each namespace has the other rights.
 func account(chosen []pack.Pack, namespaces []string) []client.Object {
-	subjects := func(name string) []rbacv1.Subject {
-		return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: name}}
-	}
+	subjects := func(name string) []rbacv1.Subject { return []rbacv1.Subject{subjectOf(name)} }
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, accountObject(Account),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules(namespaces)},

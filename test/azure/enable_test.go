@@ -207,10 +207,7 @@ func TestOtherCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := []*catalogue.Kind{other.Default(gateways)}
-	grant := packazure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}}
-	if err := packazure.Enable(t.Context(), w.C, other, theirs, grant); err != nil {
+	if err := packazure.Enable(t.Context(), w.C, other, theirs, app.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range append([]string{gateways}, enabled...) {
