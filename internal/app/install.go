@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -465,29 +464,9 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	return live, nil
 }
 
-// Manifest returns an object as [Install] applies the object.
-func Manifest(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
-	gvk, err := apiutil.GVKForObject(obj, scheme)
-	if err != nil {
-		return nil, fmt.Errorf("identify %s: %w", obj.GetName(), err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pack.WithScopes(obj))
-	if err != nil {
-		return nil, fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
-	}
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(gvk)
-	unstructured.RemoveNestedField(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	if _, aggregated := u.Object["aggregationRule"]; aggregated {
-		delete(u.Object, "rules") // A controller of Kubernetes writes the rules.
-	}
-	return u, nil
-}
-
 // apply applies an object by server-side apply, and keeps the fields that other field managers set.
 func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
-	u, err := Manifest(c.Scheme(), obj)
+	u, err := pack.Manifest(c.Scheme(), obj)
 	if err != nil {
 		return err
 	}

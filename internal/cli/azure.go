@@ -90,7 +90,8 @@ func newAzureEnable(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "enable PATTERN...",
 		Short: "Install kinds of Azure resources",
 		Long: `Install the definitions of kinds of Azure resources, and give the operator the
-rights to them. A running operator serves them at once.
+rights to them. A running operator serves them at once. Bindings that somebody
+changed are repaired. With --namespaces, the rights in all namespaces end.
 
 A pattern is an ARM type in which * stands for any text. @ names another
 api-version than the default one.`,
@@ -115,7 +116,12 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if err := azure.Enable(ctx, cluster, all, kinds, app.AzureGrant(c.namespaces...)); err != nil {
+	grant := app.AzureGrant(c.namespaces...)
+	grant.Narrowed = func() {
+		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %s: the operator has the rights in the namespaces %s only\n",
+			azure.RoleName, strings.Join(c.namespaces, ", "))
+	}
+	if err := azure.Enable(ctx, cluster, all, kinds, grant); err != nil {
 		return err
 	}
 	for _, k := range kinds {

@@ -115,7 +115,8 @@ func (w *world) options(o *app.Options) {
 // enable enables kinds as kinship azure enable does.
 func (w *world) enable(types ...string) {
 	w.T.Helper()
-	if err := packazure.Enable(w.T.Context(), w.C, all(), kindsOf(types...), app.AzureGrant()); err != nil {
+	ctx := context.WithoutCancel(w.T.Context())
+	if err := packazure.Enable(ctx, w.C, all(), kindsOf(types...), app.AzureGrant()); err != nil {
 		w.T.Fatal(err)
 	}
 }
