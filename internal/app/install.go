@@ -38,17 +38,17 @@ var ownDefinitions = []string{"referencegrants.kinship.dev"}
 // Install applies everything that Options.Packs need: CustomResourceDefinitions, rights, webhooks
 // and policies. Install changes nothing if an object without the label part-of=kinship has the name
 // of such an object, unless Options.Adopt is set.
-func Install(ctx context.Context, o Options) error { return install(ctx, o, nil) }
-
-// install is [Install] for a caller that has found faults already, such as an address in use.
-func install(ctx context.Context, o Options, found error) error {
-	o, err := o.withDefaults()
+func Install(ctx context.Context, o Options) error {
+	o, err := o.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	if o, err = o.withPort(ctx); err != nil {
-		return err
-	}
+	return install(ctx, o, nil)
+}
+
+// install is [Install] for a caller that has called Options.prepare, and has found faults already,
+// such as an address in use.
+func install(ctx context.Context, o Options, found error) error {
 	c, err := newClient(o, o.Config)
 	if err != nil {
 		return err
