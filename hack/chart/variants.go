@@ -151,7 +151,7 @@ func isGuard(key string) bool {
 
 // manifest returns the key and the YAML of an object. A lasting policy, and a definition, have the keepAnnotation.
 func manifest(scheme *runtime.Scheme, obj client.Object, lasting bool) (key, text string, err error) {
-	u, err := app.Manifest(scheme, obj)
+	u, err := pack.Manifest(scheme, obj)
 	if err != nil {
 		return "", "", err
 	}

@@ -21,8 +21,7 @@ func (d *doctor) findAdditions(ctx context.Context) error {
 		if p.Additions == nil {
 			continue
 		}
-		account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: AccountOf(p.Name)}
-		found, err := p.Additions(ctx, d.client, account, d.options.Namespaces)
+		found, err := p.Additions(ctx, d.client, subjectOf(AccountOf(p.Name)), d.options.Namespaces)
 		if err != nil {
 			return fmt.Errorf("find what was enabled for pack %s: %w", p.Name, err)
 		}

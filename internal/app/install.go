@@ -15,7 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -39,17 +38,17 @@ var ownDefinitions = []string{"referencegrants.kinship.dev"}
 // Install applies everything that Options.Packs need: CustomResourceDefinitions, rights, webhooks
 // and policies. Install changes nothing if an object without the label part-of=kinship has the name
 // of such an object, unless Options.Adopt is set.
-func Install(ctx context.Context, o Options) error { return install(ctx, o, nil) }
-
-// install is [Install] for a caller that has found faults already, such as an address in use.
-func install(ctx context.Context, o Options, found error) error {
-	o, err := o.withDefaults()
+func Install(ctx context.Context, o Options) error {
+	o, err := o.prepare(ctx)
 	if err != nil {
 		return err
 	}
-	if o, err = o.withPort(ctx); err != nil {
-		return err
-	}
+	return install(ctx, o, nil)
+}
+
+// install is [Install] for a caller that has called Options.prepare, and has found faults already,
+// such as an address in use.
+func install(ctx context.Context, o Options, found error) error {
 	c, err := newClient(o, o.Config)
 	if err != nil {
 		return err
@@ -271,9 +270,7 @@ func definition(name string) (client.Object, error) {
 // and a pack that is off has no rights. With --namespaces, the ClusterRole has the rights to
 // cluster-scoped resources, and a Role of the same name in each namespace has the other rights.
 func account(chosen []pack.Pack, namespaces []string) []client.Object {
-	subjects := func(name string) []rbacv1.Subject {
-		return []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: Namespace, Name: name}}
-	}
+	subjects := func(name string) []rbacv1.Subject { return []rbacv1.Subject{subjectOf(name)} }
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}, accountObject(Account),
 		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Account}, Rules: ownRules(namespaces)},
@@ -467,29 +464,9 @@ func read(ctx context.Context, c client.Client, obj client.Object) (*unstructure
 	return live, nil
 }
 
-// Manifest returns an object as [Install] applies the object.
-func Manifest(scheme *runtime.Scheme, obj client.Object) (*unstructured.Unstructured, error) {
-	gvk, err := apiutil.GVKForObject(obj, scheme)
-	if err != nil {
-		return nil, fmt.Errorf("identify %s: %w", obj.GetName(), err)
-	}
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(pack.WithScopes(obj))
-	if err != nil {
-		return nil, fmt.Errorf("convert %s %s: %w", gvk.Kind, obj.GetName(), err)
-	}
-	u := &unstructured.Unstructured{Object: content}
-	u.SetGroupVersionKind(gvk)
-	unstructured.RemoveNestedField(u.Object, "status")
-	unstructured.RemoveNestedField(u.Object, "metadata", "creationTimestamp")
-	if _, aggregated := u.Object["aggregationRule"]; aggregated {
-		delete(u.Object, "rules") // A controller of Kubernetes writes the rules.
-	}
-	return u, nil
-}
-
 // apply applies an object by server-side apply, and keeps the fields that other field managers set.
 func apply(ctx context.Context, c client.Client, obj client.Object, options ...writeOption) error {
-	u, err := Manifest(c.Scheme(), obj)
+	u, err := pack.Manifest(c.Scheme(), obj)
 	if err != nil {
 		return err
 	}

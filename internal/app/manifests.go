@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinship-dev/kinship/internal/pack"
 )
 
 // Manifests returns the objects that [Install] applies, in the order of [Install], without a
@@ -27,7 +29,7 @@ func Manifests(o Options, mutatingPolicies bool) ([]*unstructured.Unstructured, 
 	}
 	all := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, obj := range objects {
-		u, err := Manifest(scheme, obj)
+		u, err := pack.Manifest(scheme, obj)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/go-logr/logr"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -39,6 +40,11 @@ const Operator = userPrefix + Account
 
 // AccountOf returns the ServiceAccount that a pack acts as, such as kinship-usage.
 func AccountOf(packName string) string { return Account + "-" + packName }
+
+// subjectOf returns an account of the operator as a subject of bindings.
+func subjectOf(account string) rbacv1.Subject {
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: Namespace, Name: account}
+}
 
 // OperatorOf returns the user name of [AccountOf] a pack.
 func OperatorOf(packName string) string { return userPrefix + AccountOf(packName) }

@@ -16,6 +16,15 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
+// prepare returns the Options with defaults and with a port for webhooks.
+func (o Options) prepare(ctx context.Context) (Options, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return o, err
+	}
+	return o.withPort(ctx)
+}
+
 // withPort sets Options.WebhookPort to the port of the last [Install], so that the clientConfig.url
 // of each webhook stays valid, or to a free port.
 func (o Options) withPort(ctx context.Context) (Options, error) {

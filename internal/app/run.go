@@ -30,11 +30,8 @@ import (
 
 // Run runs the operator until the context ends.
 func Run(ctx context.Context, o Options) error {
-	o, err := o.withDefaults()
+	o, err := o.prepare(ctx)
 	if err != nil {
-		return err
-	}
-	if o, err = o.withPort(ctx); err != nil {
 		return err
 	}
 	if o.Install {

@@ -9,11 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -86,23 +82,7 @@ func (c *azureCommand) cluster() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newAzureClient(config)
-}
-
-// newAzureClient returns a client that sends hundreds of requests at once: the API server's own priority and
-// fairness decides.
-func newAzureClient(config *rest.Config) (client.Client, error) {
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	scheme := runtime.NewScheme()
-	if err := clientgoscheme.AddToScheme(scheme); err != nil {
-		return nil, fmt.Errorf("make scheme: %w", err)
-	}
-	cluster, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("make client: %w", err)
-	}
-	return cluster, nil
+	return app.NewAzureClient(config)
 }
 
 func newAzureEnable(streams genericiooptions.IOStreams) *cobra.Command {
@@ -110,7 +90,8 @@ func newAzureEnable(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "enable PATTERN...",
 		Short: "Install kinds of Azure resources",
 		Long: `Install the definitions of kinds of Azure resources, and give the operator the
-rights to them. A running operator serves them at once.
+rights to them. A running operator serves them at once. Bindings that somebody
+changed are repaired. With --namespaces, the rights in all namespaces end.
 
 A pattern is an ARM type in which * stands for any text. @ names another
 api-version than the default one.`,
@@ -135,23 +116,18 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if err := azure.Enable(ctx, cluster, all, kinds, azureGrant(c.namespaces)); err != nil {
+	grant := app.AzureGrant(c.namespaces...)
+	grant.Narrowed = func() {
+		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %s: the operator has the rights in the namespaces %s only\n",
+			azure.RoleName, strings.Join(c.namespaces, ", "))
+	}
+	if err := azure.Enable(ctx, cluster, all, kinds, grant); err != nil {
 		return err
 	}
 	for _, k := range kinds {
 		fmt.Fprintf(c.Out, "enabled %s.%s in %s\n", k.Plural, k.Group, k.Version)
 	}
 	return nil
-}
-
-// azureGrant gives rights to the account of the pack azure.
-func azureGrant(namespaces []string) azure.Grant {
-	return azure.Grant{
-		Account: rbacv1.Subject{
-			Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-		},
-		Namespaces: namespaces,
-	}
 }
 
 func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {

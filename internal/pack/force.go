@@ -215,19 +215,6 @@ func (h hook) complete() {
 	}
 }
 
-// WithScopes returns a copy of an object in which the rules of webhooks have their default
-// scope. The rules of a webhook are one atomic field: without the scope, applying the same
-// configuration twice would count as a change, and write the object anew.
-func WithScopes(obj client.Object) client.Object {
-	obj = obj.DeepCopyObject().(client.Object)
-	for _, h := range hooksOf(obj) {
-		for i := range *h.rules {
-			setDefault(&(*h.rules)[i].Scope, admissionregistrationv1.AllScopes)
-		}
-	}
-	return obj
-}
-
 func completeMatch(m *admissionregistrationv1.MatchResources) {
 	if m == nil {
 		return

@@ -3,12 +3,8 @@ package story
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/app"
@@ -32,11 +28,9 @@ func EnableAzure(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	config = rest.CopyConfig(config)
-	config.QPS = -1
-	cluster, err := client.New(config, client.Options{Scheme: scheme.Scheme})
+	cluster, err := app.NewAzureClient(config)
 	if err != nil {
-		return fmt.Errorf("make client: %w", err)
+		return err
 	}
 	var kinds []*catalogue.Kind
 	for _, pattern := range azureTypes {
@@ -46,9 +40,7 @@ func EnableAzure(ctx context.Context, config *rest.Config) error {
 		}
 		kinds = append(kinds, found...)
 	}
-	return azure.Enable(ctx, cluster, all, kinds, azure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}})
+	return azure.Enable(ctx, cluster, all, kinds, app.AzureGrant())
 }
 
 // Define creates the kinds and the namespace that the stories of all packs need. clouds is the

@@ -181,7 +181,7 @@ func installed(t *testing.T, o app.Options, mutating bool) map[string]*unstructu
 	}
 	all := map[string]*unstructured.Unstructured{}
 	for _, obj := range objects {
-		manifest, err := app.Manifest(scheme, obj)
+		manifest, err := pack.Manifest(scheme, obj)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,10 +208,7 @@ func TestOtherCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := []*catalogue.Kind{other.Default(gateways)}
-	grant := packazure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}}
-	if err := packazure.Enable(t.Context(), w.C, other, theirs, grant); err != nil {
+	if err := packazure.Enable(t.Context(), w.C, other, theirs, app.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range append([]string{gateways}, enabled...) {
@@ -240,6 +238,83 @@ func TestLostRole(t *testing.T) {
 	for _, kind := range append([]string{gateways}, enabled...) {
 		if !w.mayList(kind) {
 			t.Errorf("no rights to %s", kind)
+		}
+	}
+}
+
+// TestWrongBinding: enable repairs a binding that somebody changed, and replaces the rights everywhere by those in
+// the given namespaces.
+func TestWrongBinding(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	t.Cleanup(func() { w.enable(enabled...) })
+	meta := metav1.ObjectMeta{Name: packazure.RoleName}
+	everywhere := &rbacv1.ClusterRoleBinding{ObjectMeta: meta}
+	meta.Namespace = w.NS
+	inNamespace := &rbacv1.RoleBinding{ObjectMeta: meta}
+	grant, narrowed := app.AzureGrant(), 0
+	grant.Narrowed = func() { narrowed++ }
+	enable := func(subjects *[]rbacv1.Subject, binding client.Object) {
+		t.Helper()
+		if *subjects != nil {
+			w.Update(binding, func() { *subjects = nil })
+		}
+		if err := packazure.Enable(t.Context(), w.C, all(), kindsOf(enabled...), grant); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Read(binding); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]rbacv1.Subject{grant.Account}, *subjects); diff != "" {
+			t.Errorf("subjects of %T (-want +got):\n%s", binding, diff)
+		}
+	}
+	if err := w.Read(everywhere); err != nil {
+		t.Fatal(err)
+	}
+	enable(&everywhere.Subjects, everywhere)
+	grant.Namespaces = []string{w.NS}
+	enable(&inNamespace.Subjects, inNamespace)
+	enable(&inNamespace.Subjects, inNamespace)
+	if err := w.Read(everywhere); !apierrors.IsNotFound(err) || narrowed != 1 {
+		t.Errorf("the rights in all namespaces: %v, narrowed %d times", err, narrowed)
+	}
+}
+
+// overtaken lets another client write before the first Update.
+type overtaken struct {
+	client.Client
+
+	write func()
+}
+
+func (o *overtaken) Update(ctx context.Context, obj client.Object, options ...client.UpdateOption) error {
+	if write := o.write; write != nil {
+		o.write = nil
+		write()
+	}
+	return o.Client.Update(ctx, obj, options...)
+}
+
+// TestEnabledTwiceAtOnce: two commands that enable kinds at the same time give the rights to the kinds of both.
+func TestEnabledTwiceAtOnce(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	t.Cleanup(func() { w.disable(gateways, policies) })
+	c := &overtaken{Client: w.C, write: func() { w.enable(gateways) }}
+	if err := packazure.Enable(t.Context(), c, all(), kindsOf(policies), app.AzureGrant()); err != nil {
+		t.Fatal(err)
+	}
+	users := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: packazure.RoleName + "-view"}}
+	if err := w.Read(users); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range append([]string{gateways, policies}, enabled...) {
+		if !w.mayList(kind) {
+			t.Errorf("no rights to %s", kind)
+		}
+		if !slices.ContainsFunc(users.Rules, func(r rbacv1.PolicyRule) bool {
+			return slices.Contains(r.Resources, kindOf(kind).Plural)
+		}) {
+			t.Errorf("users have no rights to %s", kind)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -26,9 +25,7 @@ func (w *world) enableMatching(pattern string) error {
 	if err != nil || len(kinds) != 1 {
 		w.T.Fatalf("%s is of %d kinds: %v", pattern, len(kinds), err)
 	}
-	return packazure.Enable(w.T.Context(), w.C, all(), kinds, packazure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}})
+	return packazure.Enable(w.T.Context(), w.C, all(), kinds, app.AzureGrant())
 }
 
 // TestSecondVersion: a kind with objects is enabled in another version if the objects mean the same there; otherwise

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -116,9 +115,8 @@ func (w *world) options(o *app.Options) {
 // enable enables kinds as kinship azure enable does.
 func (w *world) enable(types ...string) {
 	w.T.Helper()
-	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
-	grant := packazure.Grant{Account: account}
-	if err := packazure.Enable(w.T.Context(), w.C, all(), kindsOf(types...), grant); err != nil {
+	ctx := context.WithoutCancel(w.T.Context())
+	if err := packazure.Enable(ctx, w.C, all(), kindsOf(types...), app.AzureGrant()); err != nil {
 		w.T.Fatal(err)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -85,8 +84,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) ready(kinds []*catalogue.Kind) (n int) {
 	r.T.Helper()
 	ctx := r.T.Context()
-	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
-	if err := packazure.Enable(ctx, r.C, r.kinds, kinds, packazure.Grant{Account: account}); err != nil {
+	if err := packazure.Enable(ctx, r.C, r.kinds, kinds, app.AzureGrant()); err != nil {
 		r.T.Fatal(err)
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(kinds))

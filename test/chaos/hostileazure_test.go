@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -150,10 +149,7 @@ func enableAzure(t *testing.T, c client.Client) {
 	for _, one := range azureTypes {
 		kinds = append(kinds, all.Default(one))
 	}
-	grant := azure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}}
-	if err := azure.Enable(t.Context(), c, all, kinds, grant); err != nil {
+	if err := azure.Enable(t.Context(), c, all, kinds, app.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 }

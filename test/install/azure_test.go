@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -30,10 +29,7 @@ func enableAzure(t *testing.T, types ...string) []*catalogue.Kind {
 	for _, one := range types {
 		kinds = append(kinds, all.Default(one))
 	}
-	grant := azure.Grant{Account: rbacv1.Subject{
-		Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure"),
-	}}
-	if err := azure.Enable(t.Context(), operator.Client(t), all, kinds, grant); err != nil {
+	if err := azure.Enable(t.Context(), operator.Client(t), all, kinds, app.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	return kinds

@@ -15,6 +15,8 @@ type resource struct {
 	ID   string
 	Body map[string]any
 	ETag string
+	// desired is what the object of the pass requests.
+	desired *desired
 }
 
 func identify(r *resource) external.Identity {
@@ -22,25 +24,11 @@ func identify(r *resource) external.Identity {
 	return external.Identity{ID: r.ID, Name: name}
 }
 
-// actuator sends the requests for the resources of a kind.
+// actuator sends the requests for the resource of an object.
 type actuator struct {
-	*kind
+	*desired
 
 	client *azure.Client
-}
-
-// parse parses an ARM id, which must be of the kind's type.
-func (a actuator) parse(text string) (azure.ID, error) {
-	id, err := azure.ParseID(text)
-	if err != nil {
-		return azure.ID{}, &external.Error{Class: external.Invalid, Message: err.Error()}
-	}
-	if !strings.EqualFold(id.Type(), a.Type) {
-		return azure.ID{}, &external.Error{
-			Class: external.Invalid, Message: id.String() + " is a " + id.Type() + ", want a " + a.Type,
-		}
-	}
-	return id, nil
 }
 
 // Get implements external.Actuator.
@@ -57,12 +45,12 @@ func (a actuator) get(ctx context.Context, id azure.ID, text string) (*resource,
 	if err != nil {
 		return nil, explain(err)
 	}
-	return read(text, answer), nil
+	return a.read(text, answer), nil
 }
 
 // read returns the resource of an answer to a request for an ARM id.
-func read(asked string, answer azure.Answer) *resource {
-	r := &resource{ID: asked, Body: answer.Body, ETag: answer.ETag}
+func (a actuator) read(asked string, answer azure.Answer) *resource {
+	r := &resource{ID: asked, Body: answer.Body, ETag: answer.ETag, desired: a.desired}
 	if told, ok := answer.Body["id"].(string); ok && !strings.EqualFold(strings.TrimSuffix(told, "/"), asked) {
 		r.ID = told
 	}
@@ -74,20 +62,20 @@ func read(asked string, answer azure.Answer) *resource {
 func (a actuator) Find(context.Context, Input, external.Search) ([]*resource, error) { return nil, nil }
 
 // Create implements external.Actuator.
-func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
-	id, err := a.address(a.setting(in))
+func (a actuator) Create(ctx context.Context, _ Input) (*resource, error) {
+	id, err := a.address()
 	if err != nil {
-		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
+		return nil, invalid(err)
 	}
-	body, err := a.toSend(a.setting(in))
+	body, err := a.body()
 	if err != nil {
-		return nil, &external.Error{Class: external.Invalid, Message: err.Error()}
+		return nil, invalid(err)
 	}
-	if err := a.lookUpOwner(ctx, in); err != nil {
+	if err := a.lookUpOwner(ctx); err != nil {
 		return nil, err
 	}
-	setStatus(in.Object, digest(body), "sent")
-	answer, err := a.submit(ctx, in, id, body, azure.Condition{})
+	setStatus(a.object, digest(body), "sent")
+	answer, err := a.submit(ctx, id, body, azure.Condition{})
 	if err != nil {
 		return nil, explain(err)
 	}
@@ -97,19 +85,19 @@ func (a actuator) Create(ctx context.Context, in Input) (*resource, error) {
 	if answer.Body == nil {
 		return a.get(ctx, id, id.String())
 	}
-	return read(id.String(), answer), nil
+	return a.read(id.String(), answer), nil
 }
 
 // lookUpOwner sends a GET for an owner in the Azure form (spec.ownerRef.azure), since no object
 // says whether that owner exists. lookUpOwner skips an owner without a kind in the catalogue, such
 // as a subscription or a management group.
-func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
-	if owner, _ := a.owner(in.Object); owner != nil {
+func (a actuator) lookUpOwner(ctx context.Context) error {
+	if owner, _ := a.owner(a.object); owner != nil {
 		return nil
 	}
-	id, err := a.parent(a.setting(in))
+	id, err := a.parent()
 	if err != nil {
-		return &external.Error{Class: external.Invalid, Message: err.Error()}
+		return invalid(err)
 	}
 	known := a.all.Default(id.Type())
 	if known == nil {
@@ -135,23 +123,21 @@ func (a actuator) lookUpOwner(ctx context.Context, in Input) error {
 
 // Update implements external.Actuator. A PUT replaces the whole resource, so Update adds the
 // children in the body of the resource (kind.preserve).
-func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string) (*resource, error) {
+func (a actuator) Update(ctx context.Context, _ Input, r *resource, _ []string) (*resource, error) {
 	id, err := a.parse(r.ID)
 	if err != nil {
 		return r, err
 	}
-	body, err := a.toSend(a.setting(in))
+	body, err := a.body()
 	if err != nil {
-		return r, &external.Error{Class: external.Invalid, Message: err.Error()}
+		return r, invalid(err)
 	}
-	sent := digest(body)
-	a.preserve(body, r.Body)
-	answer, err := a.submit(ctx, in, id, body, azure.Condition{ETag: r.ETag})
+	answer, err := a.submit(ctx, id, a.preserve(body, r.Body), azure.Condition{ETag: r.ETag})
 	if err != nil {
 		return r, explain(err)
 	}
-	setStatus(in.Object, sent, "sent") // Not of a PUT that was refused: another one has to follow.
-	updated := read(r.ID, answer)
+	setStatus(a.object, digest(body), "sent") // Not of a PUT that was refused: another one has to follow.
+	updated := a.read(r.ID, answer)
 	if updated.Body == nil {
 		updated.Body = r.Body
 	}
@@ -166,13 +152,13 @@ func (a actuator) Update(ctx context.Context, in Input, r *resource, _ []string)
 
 // Delete implements external.Actuator. Delete also deletes the deployment that submitted the resource:
 // the deployment of an update is left if the operator was killed before the end of the update.
-func (a actuator) Delete(ctx context.Context, in Input, text string) error {
+func (a actuator) Delete(ctx context.Context, _ Input, text string) error {
 	id, err := a.parse(text)
 	if err != nil {
 		return err
 	}
 	if a.isDeployed(id) {
-		if err := a.deleteDeployment(ctx, id, in); err != nil {
+		if err := a.deleteDeployment(ctx, id); err != nil {
 			return explain(err)
 		}
 	}
@@ -188,22 +174,22 @@ func (a actuator) Delete(ctx context.Context, in Input, text string) error {
 
 // began reports whether an azure.Operation is on the object's resource, or on the deployment that
 // submits the resource.
-func (a actuator) began(in Input, operation azure.Operation) bool {
-	id, err := a.idOf(in)
+func (a actuator) began(operation azure.Operation) bool {
+	id, err := a.idOf()
 	if err != nil {
 		return false
 	}
-	deployment, err := deploymentOf(id, in)
+	deployment, err := a.deployment(id)
 	return operation.ID.Equal(id) || err == nil && operation.ID.Equal(deployment)
 }
 
 // Resume implements external.Resumer.
-func (a actuator) Resume(ctx context.Context, in Input, operation string) error {
+func (a actuator) Resume(ctx context.Context, _ Input, operation string) error {
 	begun, err := azure.ParseOperation(operation)
 	if err != nil {
 		return &external.Error{Class: external.Missing, Message: err.Error()}
 	}
-	if !a.began(in, begun) {
+	if !a.began(begun) {
 		return &external.Error{
 			Class: external.Missing, Message: "the operation on " + begun.ID.String() + " is not one for this object",
 		}

@@ -23,7 +23,7 @@ const (
 	tableID   = inGroup + "/providers/" + tableType + "/t"
 )
 
-// answering returns the actuator of route tables at a server, and a table whose owner is no object.
+// answering returns the actuator at a server of a route table whose owner is no object.
 func answering(t *testing.T, handle http.HandlerFunc) (actuator, Input) {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -37,7 +37,8 @@ func answering(t *testing.T, handle http.HandlerFunc) (actuator, Input) {
 	obj := external.NewUnstructured(k.GroupVersionKind())
 	obj.SetName("t")
 	obj.Object["spec"] = parse(t, `{"location":"here","ownerRef":{"azure":{"resourceGroup":"rg"}}}`)
-	return actuator{k, client}, Input{Object: obj}
+	in := Input{Object: obj}
+	return actuator{k.desired(in), client}, in
 }
 
 // TestUpdateOfWhatWasRead: a PUT replaces the resource that was read, and no other state of the resource.
@@ -71,7 +72,7 @@ func TestDeleteDeployment(t *testing.T) {
 				w.WriteHeader(http.StatusNotFound)
 			}
 		})
-		a.connector.options.Submission = submission
+		a.submission = submission
 		in.Object.SetUID("one")
 		if err := a.Delete(t.Context(), in, tableID); err != nil {
 			t.Errorf("%s: %v", submission, err)
@@ -88,10 +89,10 @@ func TestLookUpOwner(t *testing.T) {
 		"Updating":  "Waiting for " + inGroup + " to be ready in Azure",
 		"Succeeded": "",
 	} {
-		a, in := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		a, _ := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprintf(w, `{"id":%q,"properties":{"provisioningState":%q}}`, inGroup, state)
 		})
-		err := a.lookUpOwner(t.Context(), in)
+		err := a.lookUpOwner(t.Context())
 		told, _ := errors.AsType[*external.Error](err)
 		if told == nil {
 			told = &external.Error{}
@@ -104,7 +105,7 @@ func TestLookUpOwner(t *testing.T) {
 
 // TestTemplate: the resource of a deployment depends on its owner, which the deployment doesn't make.
 func TestTemplate(t *testing.T) {
-	a := actuator{kindOf(t, tableType+"/routes"), nil}
+	a := actuator{&desired{kind: kindOf(t, tableType+"/routes")}, nil}
 	id, err := azure.ParseID(tableID + "/routes/r")
 	if err != nil {
 		t.Fatal(err)

@@ -24,18 +24,17 @@ import (
 func additions(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, grant Grant,
 ) ([]pack.Addition, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
-	if err := c.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("list definitions: %w", err)
+	installed, err := definitions(ctx, c)
+	if err != nil {
+		return nil, err
 	}
-	role, err := readRole(ctx, c, RoleName)
+	role, err := readRole(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	names, byOthers := sets.New(kindsOfRules(role.Rules)...), sets.New[string]()
-	for _, d := range list.Items {
-		if _, group, _ := strings.Cut(d.Name, "."); !strings.HasSuffix(group, catalogue.GroupSuffix) {
+	for _, d := range installed {
+		if !strings.HasSuffix(d.Name, catalogue.GroupSuffix) {
 			continue
 		}
 		names.Insert(d.Name)
@@ -49,10 +48,8 @@ func additions(
 		if err != nil {
 			return nil, err
 		}
-		plural, group, _ := strings.Cut(name, ".")
-		kind := &catalogue.Kind{Group: group, Plural: plural}
 		addition.Rights = append([]client.Object{&rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Rules: RulesOf([]*catalogue.Kind{kind}),
+			ObjectMeta: metav1.ObjectMeta{Name: RoleName}, Rules: rulesOf([]string{name}),
 		}}, grant.bindings()...)
 		addition.UserRoles = userRoles([]string{name})
 		if len(grant.Namespaces) > 0 {
@@ -116,12 +113,12 @@ func definitionIn(
 	return crd, nil
 }
 
-// kindsOfRules returns the definitions' names of the kinds to which rules give rights.
+// kindsOfRules returns the definitions' names of the kinds of Azure to which rules give rights.
 func kindsOfRules(rules []rbacv1.PolicyRule) (names []string) {
 	for _, rule := range rules {
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				if !strings.Contains(resource, "/") {
+				if strings.HasSuffix(group, catalogue.GroupSuffix) && !strings.Contains(resource, "/") {
 					names = append(names, resource+"."+group)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -14,36 +15,75 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// setting is an object, with the functions that find the ARM ids of other objects.
-type setting struct {
+// desired is the resource that an object requests. A pass over the object has one desired
+// (kind.connect), which computes parent and body once.
+type desired struct {
+	*kind
+
 	object *external.Unstructured
 	// id returns the ARM id of an object in the same namespace, or "".
 	id func(gk schema.GroupKind, name string) string
 	// subscription is the subscription of the object's credentials, or "".
 	subscription string
+	// parent returns the ARM id of the owner or, for a resource without an owner, of its scope.
+	parent func() (azure.ID, error)
+	// body returns the body of a PUT. The caller must not change the body.
+	body func() (map[string]any, error)
 }
 
-// setting returns the setting of an object that the operator reconciles.
-func (k *kind) setting(in Input) setting {
-	return setting{object: in.Object, id: in.Refs.ID, subscription: k.connector.subscription(in)}
+// desired returns the desired resource of an object that the operator reconciles.
+func (k *kind) desired(in Input) *desired {
+	return newDesired(k, in.Object, k.connector.subscription(in), in.Refs.ID)
 }
 
-// address returns the ARM id of an object's resource, from the ARM id of its owner.
-func (k *kind) address(s setting) (azure.ID, error) {
-	if err := azure.CheckName(nameOf(s.object)); err != nil {
+func newDesired(
+	k *kind, obj *external.Unstructured, subscription string, id func(gk schema.GroupKind, name string) string,
+) *desired {
+	d := &desired{kind: k, object: obj, subscription: subscription, id: id}
+	d.parent, d.body = sync.OnceValues(d.findParent), sync.OnceValues(d.toSend)
+	return d
+}
+
+// idOf returns the ARM id of the resource, which may not exist yet.
+func (d *desired) idOf() (azure.ID, error) {
+	if known := d.object.GetExternalStatus().ID; known != nil {
+		return azure.ParseID(*known)
+	}
+	return d.address()
+}
+
+// address returns the ARM id of the resource, from the ARM id of its owner.
+func (d *desired) address() (azure.ID, error) {
+	if err := azure.CheckName(nameOf(d.object)); err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
-	parent, err := k.parent(s)
+	parent, err := d.parent()
 	if err != nil {
-		if parent, err = k.attemptedIn(s.object, err); err != nil {
+		if parent, err = d.attemptedIn(d.object, err); err != nil {
 			return azure.ID{}, err
 		}
 	}
-	id, err := parent.Child(k.Type, nameOf(s.object))
+	id, err := parent.Child(d.Type, nameOf(d.object))
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
 	return id, nil
+}
+
+// checkAddress returns an error if the spec of an object without a resource gives no ARM id.
+func (d *desired) checkAddress() error {
+	if d.object.GetExternalStatus().ID != nil {
+		return nil
+	}
+	id, _ := d.object.GetImport()
+	if id == "" {
+		_, err := d.address()
+		return err
+	}
+	if _, err := d.parse(id); err != nil {
+		return fmt.Errorf("spec.import.id: %w", err)
+	}
+	return nil
 }
 
 // attemptedIn returns the parent in the IntentAnnotation, which an attempt to create the resource
@@ -61,22 +101,22 @@ func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, err
 	return id, k.checkOwner(id)
 }
 
-// parent returns the ARM id of the owner or, for a resource without an owner, of its scope.
-func (k *kind) parent(s setting) (azure.ID, error) {
-	reference, named, err := catalogue.Owner(specOf(s.object))
+// findParent computes desired.parent.
+func (d *desired) findParent() (azure.ID, error) {
+	reference, named, err := catalogue.Owner(specOf(d.object))
 	if err != nil {
 		return azure.ID{}, err
 	}
 	switch {
 	case !named:
-		return k.scopeWithoutOwner(s)
+		return d.scopeWithoutOwner()
 	case reference.Azure != nil:
-		return k.azureOwner(s, *reference.Azure)
+		return d.azureOwner(*reference.Azure)
 	case reference.Kubernetes == nil:
 		return azure.ID{}, fmt.Errorf("spec.%s can't be a part of the resource itself", catalogue.OwnerField)
 	}
-	owner, gk := k.owner(s.object)
-	text := s.id(gk, owner.Name)
+	owner, gk := d.owner(d.object)
+	text := d.id(gk, owner.Name)
 	if text == "" {
 		return azure.ID{}, fmt.Errorf("the id of the owner %s/%s isn't known", gk.Kind, owner.Name)
 	}
@@ -84,19 +124,19 @@ func (k *kind) parent(s setting) (azure.ID, error) {
 	if err != nil {
 		return azure.ID{}, err
 	}
-	return id, k.checkOwner(id)
+	return id, d.checkOwner(id)
 }
 
 // scopeWithoutOwner returns the subscription of the credentials, or the tenant.
-func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
-	if k.Scopes.Has(catalogue.SubscriptionScope) {
-		if s.subscription == "" {
+func (d *desired) scopeWithoutOwner() (azure.ID, error) {
+	if d.Scopes.Has(catalogue.SubscriptionScope) {
+		if d.subscription == "" {
 			return azure.ID{}, fmt.Errorf("no subscription is known: name one in spec.%s.azure.subscription",
 				catalogue.OwnerField)
 		}
-		return azure.ParseID("/subscriptions/" + s.subscription)
+		return azure.ParseID("/subscriptions/" + d.subscription)
 	}
-	if k.Scopes.Has(catalogue.TenantScope) {
+	if d.Scopes.Has(catalogue.TenantScope) {
 		return azure.ID{}, nil
 	}
 	return azure.ID{}, fmt.Errorf("spec.%s is missing", catalogue.OwnerField)
@@ -104,10 +144,10 @@ func (k *kind) scopeWithoutOwner(s setting) (azure.ID, error) {
 
 // azureOwner returns the ARM id of an owner in spec.ownerRef.azure. Without a subscription there,
 // the subscription of the credentials counts.
-func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.ID, error) {
+func (d *desired) azureOwner(reference catalogue.AzureReference) (azure.ID, error) {
 	from := ""
-	if s.subscription != "" {
-		from = "/subscriptions/" + s.subscription
+	if d.subscription != "" {
+		from = "/subscriptions/" + d.subscription
 	}
 	text, err := reference.ID(from)
 	if err != nil {
@@ -117,7 +157,7 @@ func (k *kind) azureOwner(s setting, reference catalogue.AzureReference) (azure.
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
 	}
-	return id, k.checkOwner(id)
+	return id, d.checkOwner(id)
 }
 
 // scopeOwners are the ARM types of the owners in which a resource of a scope is.
@@ -165,15 +205,15 @@ func (k *kind) checkScope(owner azure.ID) error {
 
 // checkReferences refuses references in the Azure form to an ARM type that the field does not
 // allow, and references to objects that are no Azure resources.
-func (k *kind) checkReferences(s setting) error {
-	found, err := k.References(specOf(s.object))
+func (d *desired) checkReferences() error {
+	found, err := d.References(specOf(d.object))
 	if err != nil {
 		return err
 	}
-	parent, _ := k.parent(s) // Without a parent, references name subscription and resource group.
+	parent, _ := d.parent() // Without a parent, references name subscription and resource group.
 	var problems []error
 	for _, one := range found {
-		err := k.checkTarget(one)
+		err := d.checkTarget(one)
 		if one.Azure != nil {
 			err = checkReference(one, parent)
 		}
@@ -182,7 +222,7 @@ func (k *kind) checkReferences(s setting) error {
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
-		return &external.Error{Class: external.Invalid, Message: err.Error()}
+		return invalid(err)
 	}
 	return nil
 }

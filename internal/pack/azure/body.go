@@ -15,36 +15,33 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// body returns the body of the resource that the spec requests.
-func (k *kind) body(s setting) (map[string]any, error) {
-	parent, err := k.parentOf(s)
+// toARM returns the body of the resource that the spec describes.
+func (d *desired) toARM() (map[string]any, error) {
+	parent, err := d.parentOf()
 	if err != nil {
 		return nil, err
 	}
-	body, err := k.ToARM(specOf(s.object), catalogue.Conversion{
-		Parent: parent, Name: nameOf(s.object), Kinds: k.all,
-		Resolve: func(named catalogue.KubernetesReference, targets []catalogue.Target) (string, error) {
-			return k.resolve(s, named, targets)
-		},
+	body, err := d.ToARM(specOf(d.object), catalogue.Conversion{
+		Parent: parent, Name: nameOf(d.object), Kinds: d.all, Resolve: d.resolve,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if !setsName(specOf(s.object)) {
+	if !setsName(specOf(d.object)) {
 		delete(body, "name") // The id has the name.
 	}
 	return body, nil
 }
 
-// toSend returns the body of a PUT. The body of an exact import also has values that ARM sets, and
+// toSend computes desired.body. The body of an exact import also has values that ARM sets, and
 // children, which are objects of their own: toSend removes both.
-func (k *kind) toSend(s setting) (map[string]any, error) {
-	body, err := k.body(s)
+func (d *desired) toSend() (map[string]any, error) {
+	body, err := d.toARM()
 	if err != nil {
 		return nil, err
 	}
 	paths := slices.Clone(managed)
-	for _, p := range k.definition.Preserved {
+	for _, p := range d.definition.Preserved {
 		paths = append(paths, p.Path)
 	}
 	for _, path := range paths {
@@ -64,67 +61,60 @@ func setsName(spec map[string]any) bool {
 
 // parentOf returns the ARM id of the owner. For an existing resource, parentOf takes the parent
 // from status.id.
-func (k *kind) parentOf(s setting) (string, error) {
-	if known := s.object.GetExternalStatus().ID; known != nil {
+func (d *desired) parentOf() (string, error) {
+	if known := d.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
 		if err != nil {
 			return "", err
 		}
 		return id.Parent().String(), nil
 	}
-	parent, err := k.parent(s)
+	parent, err := d.parent()
 	return parent.String(), err
 }
 
 // resolve returns the ARM id of an object that a reference names.
-func (k *kind) resolve(
-	s setting, named catalogue.KubernetesReference, targets []catalogue.Target,
-) (string, error) {
-	gk := k.targetKind(&named, targets)
-	if gk == k.GroupVersionKind().GroupKind() && named.Name == s.object.GetName() {
-		id, err := k.address(s)
+func (d *desired) resolve(named catalogue.KubernetesReference, targets []catalogue.Target) (string, error) {
+	gk := d.targetKind(&named, targets)
+	if gk == d.GroupVersionKind().GroupKind() && named.Name == d.object.GetName() {
+		id, err := d.address()
 		return id.String(), err
 	}
-	if id := s.id(gk, named.Name); id != "" {
+	if id := d.id(gk, named.Name); id != "" {
 		return id, nil
 	}
 	return "", fmt.Errorf("the id of %s/%s isn't known", gk.Kind, named.Name)
 }
 
-// preserve adds the children in the body of a live resource to the body of a PUT: without the
-// children, the PUT would delete the children, which are objects of their own.
-func (k *kind) preserve(body, live map[string]any) {
+// preserve returns a body with the children in the body of a live resource: without the children, a
+// PUT would delete the children, which are objects of their own.
+func (k *kind) preserve(body, live map[string]any) map[string]any {
 	for _, p := range k.definition.Preserved {
 		path := strings.Split(strings.TrimPrefix(p.Path, "/"), "/")
 		children, exists, _ := unstructured.NestedFieldNoCopy(live, path...)
-		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); !exists || set {
-			continue
+		if _, set, _ := unstructured.NestedFieldNoCopy(body, path...); exists && !set {
+			body = withField(body, children, path...)
 		}
-		// SetNestedField fails if a parent of the path is no object. Such a body has no place for
-		// children.
-		_ = unstructured.SetNestedField(body, children, path...)
 	}
+	return body
 }
 
 // differs returns the fields in which a resource differs from the spec.
-func (k *kind) differs(in Input, r *resource) []string {
-	body, err := k.toSend(k.setting(in))
+func (r *resource) differs() []string {
+	body, err := r.desired.body()
 	if err != nil {
 		return []string{"spec"} // Update says what is wrong.
 	}
 	if azure.IsFailed(stateOf(r.Body)) {
 		return []string{"properties.provisioningState"} // Another PUT may succeed.
 	}
-	before := sentOf(in.Object)
+	before := sentOf(r.desired.object)
 	same := before == digest(body)
 	if same && !isTerminal(stateOf(r.Body)) {
 		return nil // The resource may not show yet what was sent.
 	}
 	paths := azure.Compare(body, r.Body, same)
-	switch {
-	case len(paths) == 0 && before == "": // The resource was imported as the spec wants it.
-		setStatus(in.Object, digest(body), "sent")
-	case len(paths) == 0 && !same:
+	if len(paths) == 0 && before != "" && !same {
 		return []string{"a field that was removed"}
 	}
 	return paths

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -22,46 +23,43 @@ func parse(t *testing.T, text string) map[string]any {
 	return body
 }
 
-// network is a VirtualNetwork in resource group rg, with a spec in JSON.
-func network(t *testing.T, spec, status string) (*kind, setting) {
+// objectOf returns an object of a kind, with a spec in JSON.
+func objectOf(t *testing.T, k *kind, name, spec string) *external.Unstructured {
 	t.Helper()
-	all, err := catalogue.Embedded()
-	if err != nil {
+	u := external.NewUnstructured(k.GroupVersionKind())
+	if err := u.UnmarshalJSON([]byte(`{"apiVersion":"` + k.Group + "/" + k.Version + `","kind":"` + k.Kind + `",` +
+		`"metadata":{"name":"` + name + `"},"spec":` + spec + `}`)); err != nil {
 		t.Fatal(err)
 	}
-	of := all.Default("Microsoft.Network/virtualNetworks")
-	definition, err := of.Definition()
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := external.NewUnstructured(of.GroupVersionKind())
-	if err := u.UnmarshalJSON([]byte(`{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"VirtualNetwork",` +
-		`"metadata":{"name":"net"},"spec":` + spec + `,"status":` + status + `}`)); err != nil {
-		t.Fatal(err)
-	}
-	return &kind{entry: of, all: all, definition: definition}, setting{
-		object: u, subscription: "11111111-2222-3333-4444-555555555555",
-		id: func(gk schema.GroupKind, name string) string {
+	return u
+}
+
+// network is a VirtualNetwork in resource group rg, with a spec in JSON.
+func network(t *testing.T, spec string) *desired {
+	t.Helper()
+	k := kindOf(t, "Microsoft.Network/virtualNetworks")
+	return newDesired(k, objectOf(t, k, "net", spec), "11111111-2222-3333-4444-555555555555",
+		func(gk schema.GroupKind, name string) string {
 			if gk.Kind != "ResourceGroup" {
 				return ""
 			}
 			return "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/" + name
-		},
-	}
+		})
 }
 
 // TestPreserve: the children in the body of a resource are sent along, unless the spec has them.
 func TestPreserve(t *testing.T) {
-	k, _ := network(t, `{}`, `{}`)
+	k := kindOf(t, "Microsoft.Network/virtualNetworks")
 	live := parse(t, `{"properties":{"subnets":[{"name":"a"}],"virtualNetworkPeerings":[],"other":1}}`)
 	body := parse(t, `{"properties":{"addressSpace":{}}}`)
-	k.preserve(body, live)
 	want := parse(t, `{"properties":{"addressSpace":{},"subnets":[{"name":"a"}],"virtualNetworkPeerings":[]}}`)
-	if diff := cmp.Diff(want, body); diff != "" {
-		t.Errorf("body (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, k.preserve(body, live)); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
 	}
-	own := parse(t, `{"properties":{"subnets":[{"name":"mine"}]}}`)
-	k.preserve(own, live)
+	if diff := cmp.Diff(parse(t, `{"properties":{"addressSpace":{}}}`), body); diff != "" {
+		t.Errorf("the body was changed (-want +got):\n%s", diff)
+	}
+	own := k.preserve(parse(t, `{"properties":{"subnets":[{"name":"mine"}]}}`), live)
 	if diff := cmp.Diff(`[{"name":"mine"}]`, jsonOf(t, own["properties"].(map[string]any)["subnets"])); diff != "" {
 		t.Errorf("subnets (-want +got):\n%s", diff)
 	}
@@ -69,11 +67,11 @@ func TestPreserve(t *testing.T) {
 
 // TestToSend: values of an exactly imported body that ARM sets, and children of the resource, are not sent.
 func TestToSend(t *testing.T) {
-	k, s := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}},"location":"westeurope","raw":[
+	d := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}},"location":"westeurope","raw":[
 		{"path":"/id","value":"x"},{"path":"/name","value":"x"},{"path":"/type","value":"x"},{"path":"/etag","value":"x"},
 		{"path":"/properties/provisioningState","value":"Succeeded"},{"path":"/properties/subnets","value":[]},
-		{"path":"/properties/odd","value":null}]}`, `{}`)
-	body, err := k.toSend(s)
+		{"path":"/properties/odd","value":null}]}`)
+	body, err := d.body()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,39 +80,42 @@ func TestToSend(t *testing.T) {
 	}
 }
 
+// TestParentOnce: all that a pass needs of an object asks once for the id of the owner.
+func TestParentOnce(t *testing.T) {
+	d := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}}}`)
+	calls, id := 0, d.id
+	d.id = func(gk schema.GroupKind, name string) string {
+		calls++
+		return id(gk, name)
+	}
+	_, noAddress := d.address()
+	_, noBody := d.body()
+	_, noParent := d.parent()
+	if err := errors.Join(noAddress, noBody, noParent, d.checkReferences(), d.checkAddress()); err != nil || calls != 1 {
+		t.Errorf("%d calls, error %v", calls, err)
+	}
+}
+
 // TestForeignKinds: a reference to an object that is no resource of Azure is refused, and is no edge: an edge
 // keeps its target from being deleted.
 func TestForeignKinds(t *testing.T) {
-	all, err := catalogue.Embedded()
-	if err != nil {
-		t.Fatal(err)
+	k := kindOf(t, "Microsoft.Network/dnsZones")
+	zone := func(reference string) *desired {
+		spec := `{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}`
+		return newDesired(k, objectOf(t, k, "z", spec), "", nil)
 	}
-	of := all.Default("Microsoft.Network/dnsZones")
-	definition, err := of.Definition()
-	if err != nil {
-		t.Fatal(err)
-	}
-	zone := func(reference string) (*kind, setting) {
-		u := external.NewUnstructured(of.GroupVersionKind())
-		text := `{"apiVersion":"` + of.Group + "/" + of.Version + `","kind":"` + of.Kind + `","metadata":{"name":"z"},` +
-			`"spec":{"registrationVirtualNetworks":[{"kubernetes":` + reference + `}]}}`
-		if err := u.UnmarshalJSON([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		return &kind{entry: of, all: all, definition: definition}, setting{object: u}
-	}
-	k, s := zone(`{"group":"","kind":"Secret","name":"hidden"}`)
+	d := zone(`{"group":"","kind":"Secret","name":"hidden"}`)
 	const want = `spec.registrationVirtualNetworks[0]: no kind of Azure resources is called Secret in the group ""`
-	if err := k.checkReferences(s); err == nil || err.Error() != want {
+	if err := d.checkReferences(); err == nil || err.Error() != want {
 		t.Errorf("the error is %v, want %s", err, want)
 	}
 	for _, r := range k.relations() {
-		if edges := r.Extract(s.object, nil); len(edges) > 0 {
+		if edges := r.Extract(d.object, nil); len(edges) > 0 {
 			t.Errorf("edges %v", edges)
 		}
 	}
-	k, s = zone(`{"group":"microsoft.network.infra.azure.com","kind":"VirtualNetwork","name":"net"}`)
-	if err := k.checkReferences(s); err != nil {
+	d = zone(`{"group":"microsoft.network.infra.azure.com","kind":"VirtualNetwork","name":"net"}`)
+	if err := d.checkReferences(); err != nil {
 		t.Errorf("a VirtualNetwork is refused: %v", err)
 	}
 }
@@ -128,11 +129,9 @@ func jsonOf(t *testing.T, value any) string {
 	return string(text)
 }
 
-// TestAddress: the id of an object follows from its owner, in both forms, and an owner of another type is
-// refused.
 // TestOwnerOfScopes: the refusal names all types of owners that a kind of several scopes may have.
 func TestOwnerOfScopes(t *testing.T) {
-	k, _ := network(t, `{}`, `{}`)
+	k := kindOf(t, "Microsoft.Network/virtualNetworks")
 	of := *k.entry
 	of.Owner, of.Scopes = "", catalogue.SubscriptionScope|catalogue.ManagementGroupScope
 	k.entry = &of
@@ -146,6 +145,8 @@ func TestOwnerOfScopes(t *testing.T) {
 	}
 }
 
+// TestAddress: the id of an object follows from its owner, in both forms, and an owner of another type is
+// refused.
 func TestAddress(t *testing.T) {
 	const in = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/"
 	for name, c := range map[string]struct{ spec, id, problem string }{
@@ -172,8 +173,7 @@ func TestAddress(t *testing.T) {
 		"none": {`{}`, "", "spec.ownerRef is missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k, s := network(t, c.spec, `{}`)
-			id, err := k.address(s)
+			id, err := network(t, c.spec).address()
 			if c.problem == "" && (err != nil || id.String() != c.id) {
 				t.Errorf("id %s, error %v; want %s", id, err, c.id)
 			}

@@ -28,12 +28,12 @@ const (
 
 // submit sends the body of a resource.
 func (a actuator) submit(
-	ctx context.Context, in Input, id azure.ID, body map[string]any, only azure.Condition,
+	ctx context.Context, id azure.ID, body map[string]any, only azure.Condition,
 ) (azure.Answer, error) {
 	if !a.isDeployed(id) {
 		return a.client.Put(ctx, id, a.APIVersion, body, only)
 	}
-	deployment, err := deploymentOf(id, in)
+	deployment, err := a.deployment(id)
 	if err != nil {
 		return azure.Answer{}, err
 	}
@@ -45,12 +45,12 @@ func (a actuator) submit(
 
 // isDeployed reports whether the resource with an ARM id is sent [ByDeployment].
 func (k *kind) isDeployed(id azure.ID) bool {
-	return k.connector.options.Submission == ByDeployment && strings.EqualFold(id.In().Type(), catalogue.ResourceGroupType)
+	return k.submission == ByDeployment && strings.EqualFold(id.In().Type(), catalogue.ResourceGroupType)
 }
 
-// deploymentOf returns the ARM id of the deployment that submits the resource of an object.
-func deploymentOf(id azure.ID, in Input) (azure.ID, error) {
-	return id.In().Child(deploymentType, "kinship-"+string(in.Object.GetUID()))
+// deployment returns the ARM id of the deployment that submits the resource with an ARM id.
+func (d *desired) deployment(id azure.ID) (azure.ID, error) {
+	return id.In().Child(deploymentType, "kinship-"+string(d.object.GetUID()))
 }
 
 // template returns a template with a resource and with its owner, which must exist.
@@ -107,8 +107,8 @@ func (a actuator) endDeployment(ctx context.Context, ended azure.Operation) {
 
 // deleteDeployment deletes the deployment that submitted the resource of an object, if the deployment
 // exists.
-func (a actuator) deleteDeployment(ctx context.Context, id azure.ID, in Input) error {
-	deployment, err := deploymentOf(id, in)
+func (a actuator) deleteDeployment(ctx context.Context, id azure.ID) error {
+	deployment, err := a.deployment(id)
 	if err != nil {
 		return err
 	}

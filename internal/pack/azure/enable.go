@@ -1,7 +1,6 @@
 package azure
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,49 +13,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // RoleName is the name of the ClusterRole with the rights to the enabled kinds.
 const RoleName = "kinship-azure-kinds"
 
-// RulesOf returns the rights that the pack needs to serve kinds: a PolicyRule for each group and
-// set of verbs.
-func RulesOf(kinds []*catalogue.Kind) []rbacv1.PolicyRule {
-	kinds = slices.Clone(kinds)
-	slices.SortFunc(kinds, func(a, b *catalogue.Kind) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Plural, b.Plural))
-	})
-	var rules []rbacv1.PolicyRule
-	for len(kinds) > 0 {
-		group := kinds[0].Group
-		var all, statuses, finalizers []string
-		for len(kinds) > 0 && kinds[0].Group == group {
-			if len(all) > 0 && all[len(all)-1] == kinds[0].Plural { // Another version.
-				kinds = kinds[1:]
-				continue
+// rulesOf returns the rights that the pack needs to serve kinds, such as
+// virtualnetworks.microsoft.network.infra.azure.com: three PolicyRules for each group, in a fixed
+// order.
+func rulesOf(kinds []string) (rules []rbacv1.PolicyRule) {
+	plurals := map[string][]string{} // by group
+	for _, kind := range sets.List(sets.New(kinds...)) {
+		plural, group, _ := strings.Cut(kind, ".")
+		plurals[group] = append(plurals[group], plural)
+	}
+	for _, group := range slices.Sorted(maps.Keys(plurals)) {
+		rule := func(part string, verbs ...string) rbacv1.PolicyRule {
+			resources := make([]string, 0, len(plurals[group]))
+			for _, plural := range plurals[group] {
+				resources = append(resources, plural+part)
 			}
-			all = append(all, kinds[0].Plural)
-			statuses = append(statuses, kinds[0].Plural+"/status")
-			finalizers = append(finalizers, kinds[0].Plural+"/finalizers")
-			kinds = kinds[1:]
+			return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 		}
 		rules = append(rules,
 			// The operator deletes no object, but the admission plugin
 			// OwnerReferencesPermissionEnforcement lets only a user with the right to delete an
 			// object set its ownerReferences.
-			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: all, Verbs: []string{"list", "watch", "patch", "delete"}},
-			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: statuses, Verbs: []string{"patch"}},
+			rule("", "list", "watch", "patch", "delete"), rule("/status", "patch"),
 			// OwnerReferencesPermissionEnforcement requires this right for blockOwnerDeletion.
-			rbacv1.PolicyRule{APIGroups: []string{group}, Resources: finalizers, Verbs: []string{"update"}},
+			rule("/finalizers", "update"),
 		)
 	}
 	return rules
 }
+
+// nameOfKind returns the name of a kind's CustomResourceDefinition, such as
+// virtualnetworks.microsoft.network.infra.azure.com.
+func nameOfKind(k *catalogue.Kind) string { return k.GroupVersionResource().GroupResource().String() }
 
 // fieldOwner is the field manager of [Enable].
 const fieldOwner = client.FieldOwner("kinship-azure-enable")
@@ -82,20 +84,14 @@ func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.U
 	return all, nil
 }
 
-// enabledKinds returns the group and the plural of each kind whose definition [Enable] wrote. A ClusterRole
-// that somebody deleted or changed gets the rights to these kinds again.
-func enabledKinds(ctx context.Context, c client.Client) ([]*catalogue.Kind, error) {
-	definitions := &metav1.PartialObjectMetadataList{}
-	definitions.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
-	if err := c.List(ctx, definitions, client.MatchingLabels(enabledLabels())); err != nil {
-		return nil, fmt.Errorf("list the definitions of enabled kinds: %w", err)
+// definitions returns the CustomResourceDefinitions that match.
+func definitions(ctx context.Context, c client.Client, matching ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
+	if err := c.List(ctx, list, matching...); err != nil {
+		return nil, fmt.Errorf("list definitions: %w", err)
 	}
-	kinds := make([]*catalogue.Kind, 0, len(definitions.Items))
-	for _, d := range definitions.Items {
-		plural, group, _ := strings.Cut(d.Name, ".")
-		kinds = append(kinds, &catalogue.Kind{Group: group, Plural: plural})
-	}
-	return kinds, nil
+	return list.Items, nil
 }
 
 // Grant names the account that gets the rights to kinds, and the namespaces.
@@ -103,6 +99,8 @@ type Grant struct {
 	Account rbacv1.Subject
 	// Namespaces, if set, are the namespaces in which the account gets the rights.
 	Namespaces []string
+	// Narrowed, if set, is called if [Enable] has deleted the rights in other namespaces.
+	Narrowed func()
 }
 
 // bindings returns the bindings of [RoleName] to Grant.Account.
@@ -124,11 +122,36 @@ func (g Grant) bindings() []client.Object {
 	return all
 }
 
+// bind applies [Grant.bindings]. With Grant.Namespaces, bind deletes the ClusterRoleBinding of an
+// earlier [Enable] without namespaces.
+func (g Grant) bind(ctx context.Context, c client.Client) error {
+	for _, binding := range g.bindings() {
+		if err := apply(ctx, c, binding); err != nil {
+			return fmt.Errorf("give the rights to the kinds: %w", err)
+		}
+	}
+	if len(g.Namespaces) == 0 {
+		return nil
+	}
+	err := c.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: RoleName}})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("take away the rights to the kinds in other namespaces: %w", err)
+	}
+	if g.Narrowed != nil {
+		g.Narrowed()
+	}
+	return nil
+}
+
 // Enable gives an account the rights to kinds, and applies their CustomResourceDefinitions. Enable
 // writes the rights earlier, because the operator watches a kind as soon as the API server serves
-// the kind. Kinds that are enabled already stay enabled. Enable adds a version of an enabled kind
-// only if all objects of the kind mean the same in that version; otherwise Enable changes nothing,
-// and the error names the objects.
+// the kind. Kinds that are enabled already stay enabled, and get their rights again if somebody
+// changed or deleted the ClusterRole. Enable adds a version of an enabled kind only if all objects
+// of the kind mean the same in that version; otherwise Enable changes nothing, and the error names
+// the objects.
 func Enable(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, kinds []*catalogue.Kind, grant Grant,
 ) error {
@@ -137,36 +160,50 @@ func Enable(
 			return fmt.Errorf("nothing was enabled: %w", err)
 		}
 	}
-	role, err := readRole(ctx, c, RoleName)
+	enabled, err := definitions(ctx, c, client.MatchingLabels(enabledLabels()))
 	if err != nil {
 		return err
 	}
-	enabled, err := enabledKinds(ctx, c)
-	if err != nil {
-		return err
-	}
-	if err := writeRoles(ctx, c, role, with(role.Rules, append(enabled, kinds...))); err != nil {
-		return err
-	}
-	for _, binding := range grant.bindings() {
-		if err := c.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
-			return fmt.Errorf("give the rights to the kinds: %w", err)
+	err = writeRoles(ctx, c, func(names sets.Set[string]) {
+		for _, d := range enabled {
+			names.Insert(d.Name)
 		}
+		for _, k := range kinds {
+			names.Insert(nameOfKind(k))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := grant.bind(ctx, c); err != nil {
+		return err
 	}
 	for _, k := range kinds { // Two of these may be versions of one kind.
 		crd, err := define(ctx, c, all, k)
 		if err != nil {
 			return err
 		}
-		err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), fieldOwner, client.ForceOwnership)
-		if err != nil {
-			return fmt.Errorf("apply the definition of %s: %w", k.Kind, err)
+		if err := apply(ctx, c, crd); err != nil {
+			return err
 		}
 	}
 	for _, k := range kinds {
-		if err := watch.AwaitDefinition(ctx, c, definitionOf(k).GetName(), k.Version); err != nil {
+		if err := watch.AwaitDefinition(ctx, c, nameOfKind(k), k.Version); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// apply applies an object as the field manager of [Enable].
+func apply(ctx context.Context, c client.Client, obj client.Object) error {
+	u, err := pack.Manifest(c.Scheme(), obj)
+	if err != nil {
+		return err
+	}
+	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), fieldOwner, client.ForceOwnership)
+	if err != nil {
+		return fmt.Errorf("apply %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
 	return nil
 }
@@ -177,24 +214,35 @@ func definitionOf(k *catalogue.Kind) *unstructured.Unstructured {
 	crd := &unstructured.Unstructured{}
 	crd.SetAPIVersion("apiextensions.k8s.io/v1")
 	crd.SetKind("CustomResourceDefinition")
-	crd.SetName(k.Plural + "." + k.Group)
+	crd.SetName(nameOfKind(k))
 	return crd
 }
 
-// writeRoles writes the ClusterRole of the operator, and ClusterRoles that Kubernetes aggregates
-// into its own ClusterRoles view, edit and admin: a user with the role edit in a namespace may edit
-// the enabled kinds there.
-func writeRoles(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
-	if err := writeRole(ctx, c, role, rules); err != nil {
+// writeRoles changes the kinds of the operator's ClusterRole, and writes the ClusterRoles that
+// Kubernetes aggregates into its own ClusterRoles view, edit and admin: a user with the role edit in
+// a namespace may edit the enabled kinds there.
+func writeRoles(ctx context.Context, c client.Client, change func(kinds sets.Set[string])) error {
+	err := writeRole(ctx, c, RoleName, func(role *rbacv1.ClusterRole) error {
+		kinds := sets.New(kindsOfRules(role.Rules)...)
+		change(kinds)
+		role.Rules = rulesOf(sets.List(kinds))
+		return nil
+	})
+	if err != nil {
 		return err
 	}
-	for _, want := range userRoles(kindsOfRules(rules)) {
-		users, err := readRole(ctx, c, want.Name)
+	for i, users := range userRoles(nil) {
+		err := writeRole(ctx, c, users.Name, func(role *rbacv1.ClusterRole) error {
+			// Another command may have changed the kinds: what is written last has the last kinds.
+			own, err := readRole(ctx, c)
+			if err != nil {
+				return err
+			}
+			role.Rules = userRoles(kindsOfRules(own.Rules))[i].Rules
+			maps.Copy(role.Labels, users.Labels)
+			return nil
+		})
 		if err != nil {
-			return err
-		}
-		users.Labels = want.Labels
-		if err := writeRole(ctx, c, users, want.Rules); err != nil {
 			return err
 		}
 	}
@@ -210,66 +258,30 @@ func userRoles(kinds []string) []*rbacv1.ClusterRole {
 	}
 }
 
-func writeRole(ctx context.Context, c client.Client, role *rbacv1.ClusterRole, rules []rbacv1.PolicyRule) error {
-	role.Rules = rules
-	role.Labels = maps.Clone(role.Labels)
-	if role.Labels == nil {
-		role.Labels = map[string]string{}
-	}
-	maps.Copy(role.Labels, enabledLabels())
-	write := func() error { return c.Create(ctx, role) }
-	if role.UID != "" {
-		write = func() error { return c.Update(ctx, role) }
-	}
-	if err := write(); err != nil {
-		return fmt.Errorf("write ClusterRole %s: %w", role.Name, err)
+// writeRole creates or changes a ClusterRole, and repeats the change if another client wrote first.
+func writeRole(ctx context.Context, c client.Client, name string, change func(*rbacv1.ClusterRole) error) error {
+	err := retry.OnError(retry.DefaultBackoff, reconcile.IsOvertaken, func() error {
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		_, err := controllerutil.CreateOrUpdate(ctx, c, role, func() error {
+			metav1.SetMetaDataLabel(&role.ObjectMeta, enabledLabel, "true")
+			return change(role)
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write ClusterRole %s: %w", name, err)
 	}
 	return nil
 }
 
-// readRole reads a ClusterRole. If the ClusterRole does not exist, readRole returns a ClusterRole
-// with a name only.
-func readRole(ctx context.Context, c client.Client, name string) (*rbacv1.ClusterRole, error) {
+// readRole reads the ClusterRole of the operator. If the ClusterRole does not exist, readRole returns
+// an empty ClusterRole.
+func readRole(ctx context.Context, c client.Client) (*rbacv1.ClusterRole, error) {
 	role := &rbacv1.ClusterRole{}
-	if err := c.Get(ctx, client.ObjectKey{Name: name}, role); client.IgnoreNotFound(err) != nil {
-		return nil, fmt.Errorf("read ClusterRole %s: %w", name, err)
+	if err := c.Get(ctx, client.ObjectKey{Name: RoleName}, role); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("read ClusterRole %s: %w", RoleName, err)
 	}
-	role.Name = name
 	return role, nil
-}
-
-// without returns the rules without the rights to kinds. without keeps the rights to other kinds,
-// including kinds of another catalogue.
-func without(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) (left []rbacv1.PolicyRule) {
-	for _, rule := range rules {
-		rule.Resources = slices.DeleteFunc(slices.Clone(rule.Resources), func(resource string) bool {
-			plural, _, _ := strings.Cut(resource, "/")
-			return slices.ContainsFunc(kinds, func(k *catalogue.Kind) bool {
-				return k.Plural == plural && slices.Contains(rule.APIGroups, k.Group)
-			})
-		})
-		if len(rule.Resources) > 0 {
-			left = append(left, rule)
-		}
-	}
-	return left
-}
-
-// with returns the rules with the rights to kinds, in a fixed order.
-func with(rules []rbacv1.PolicyRule, kinds []*catalogue.Kind) []rbacv1.PolicyRule {
-	var all []rbacv1.PolicyRule
-	for _, rule := range append(without(rules, kinds), RulesOf(kinds)...) {
-		same := slices.IndexFunc(all, func(r rbacv1.PolicyRule) bool {
-			return slices.Equal(r.APIGroups, rule.APIGroups) && slices.Equal(r.Verbs, rule.Verbs)
-		})
-		if same < 0 {
-			all = append(all, rule)
-			continue
-		}
-		all[same].Resources = slices.Sorted(slices.Values(slices.Concat(all[same].Resources, rule.Resources)))
-	}
-	slices.SortStableFunc(all, func(a, b rbacv1.PolicyRule) int { return slices.Compare(a.APIGroups, b.APIGroups) })
-	return all
 }
 
 // Disable deletes the CustomResourceDefinitions of kinds, and removes the rights after the API
@@ -291,14 +303,18 @@ func Disable(ctx context.Context, c client.Client, kinds []*catalogue.Kind) erro
 	for _, k := range kinds {
 		// The API server deletes the objects earlier: the deletion of an object that was created at
 		// the last moment still needs the operator and its rights to the kind.
-		if err := watch.AwaitNoDefinition(ctx, c, definitionOf(k).GetName()); err != nil {
+		if err := watch.AwaitNoDefinition(ctx, c, nameOfKind(k)); err != nil {
 			return fmt.Errorf("the rights to %s were kept, disable the kind once more when its last objects are gone: %w",
 				k.Kind, err)
 		}
 	}
-	role, err := readRole(ctx, c, RoleName)
+	role, err := readRole(ctx, c)
 	if err != nil || role.UID == "" {
 		return err
 	}
-	return writeRoles(ctx, c, role, without(role.Rules, kinds))
+	return writeRoles(ctx, c, func(names sets.Set[string]) {
+		for _, k := range kinds {
+			names.Delete(nameOfKind(k))
+		}
+	})
 }

@@ -22,6 +22,9 @@ const (
 // reason is the form of Condition.reason.
 var reason = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,99}$`)
 
+// invalid returns an external.Error of class external.Invalid: the user has to change the spec first.
+func invalid(err error) error { return &external.Error{Class: external.Invalid, Message: err.Error()} }
+
 // pending returns an external.Error that says that ARM has not finished a request.
 func pending(answer azure.Answer) error {
 	e := &external.Error{Class: external.Pending, After: answer.After, Message: "Azure goes on with the request"}

@@ -15,6 +15,9 @@ import (
 // Input is an object of the pack with its resolved references.
 type Input = external.Input[*external.Unstructured]
 
+// access is an actuator with its place.
+type access = external.Access[*external.Unstructured, *resource]
+
 // entry is a kind of the catalogue.
 type entry = catalogue.Kind
 
@@ -25,14 +28,15 @@ type kind struct {
 	all        *catalogue.Catalogue
 	definition *catalogue.Definition
 	connector  *connector
+	submission Submission
 }
 
-func (p *provider) newKind(of *catalogue.Kind) (*kind, error) {
+func newKind(all *catalogue.Catalogue, of *catalogue.Kind) (*kind, error) {
 	definition, err := of.Definition()
 	if err != nil {
 		return nil, err
 	}
-	return &kind{entry: of, all: p.kinds, definition: definition, connector: p.connector}, nil
+	return &kind{entry: of, all: all, definition: definition}, nil
 }
 
 // external returns the external.Kind that external.Engine needs.
@@ -43,13 +47,14 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: nameOf,
 		Key: strings.ToLower,
 		Address: func(in Input) string {
-			id, err := k.address(k.setting(in))
+			id, err := k.desired(in).address()
 			if err != nil {
 				return ""
 			}
 			return id.String()
 		},
-		Serial: k.serial, Differs: k.differs, Observe: k.observe, Leaving: isLeaving, Cascades: true, Within: isWithin,
+		Differs: func(_ Input, r *resource) []string { return r.differs() },
+		Serial:  k.serial, Observe: k.observe, Leaving: isLeaving, Cascades: true, Within: isWithin,
 	}
 }
 
@@ -61,45 +66,27 @@ func isWithin(id, other string) bool {
 	return err == nil && failed == nil && inner.Within(outer)
 }
 
-// connect returns the external.Access for the requests of an object.
-func (k *kind) connect(
-	ctx context.Context, in Input,
-) (external.Access[*external.Unstructured, *resource], error) {
+// connect returns the actuator for the requests of an object.
+func (k *kind) connect(ctx context.Context, in Input) (access, error) {
 	connection, err := k.connector.connect(ctx, in)
 	if err != nil {
-		return external.Access[*external.Unstructured, *resource]{}, err
+		return access{}, err
 	}
-	access := external.Access[*external.Unstructured, *resource]{
-		Actuator: actuator{k, connection.client}, Scope: connection.subscription + "/" + k.Type,
+	d := k.desired(in)
+	result := access{Actuator: actuator{d, connection.client}, Scope: connection.subscription + "/" + k.Type}
+	isDeleted := in.Object.GetDeletionTimestamp() != nil
+	if parent, err := d.parent(); err == nil {
+		result.Place = parent.String()
+	} else if in.Object.GetExternalStatus().ID == nil && !isDeleted {
+		return result, invalid(err)
 	}
-	if parent, err := k.parent(k.setting(in)); err == nil {
-		access.Place = parent.String()
-	} else if in.Object.GetExternalStatus().ID == nil && in.Object.GetDeletionTimestamp() == nil {
-		return access, &external.Error{Class: external.Invalid, Message: err.Error()}
+	if isDeleted {
+		return result, nil
 	}
-	if in.Object.GetDeletionTimestamp() != nil {
-		return access, nil
+	if err := d.checkAddress(); err != nil {
+		return result, invalid(err)
 	}
-	if err := k.checkAddress(in); err != nil {
-		return access, &external.Error{Class: external.Invalid, Message: err.Error()}
-	}
-	return access, k.checkReferences(k.setting(in))
-}
-
-// checkAddress returns an error if the spec of an object without a resource gives no ARM id.
-func (k *kind) checkAddress(in Input) error {
-	if in.Object.GetExternalStatus().ID != nil {
-		return nil
-	}
-	id, _ := in.Object.GetImport()
-	if id == "" {
-		_, err := k.address(k.setting(in))
-		return err
-	}
-	if _, err := (actuator{kind: k}).parse(id); err != nil {
-		return fmt.Errorf("spec.import.id: %w", err)
-	}
-	return nil
+	return result, d.checkReferences()
 }
 
 // serial returns the ARM id of the parent of an object's resource if ARM changes only one child of
@@ -108,19 +95,23 @@ func (k *kind) serial(in Input) string {
 	if !azure.IsExclusive(k.Type) {
 		return ""
 	}
-	id, err := k.idOf(in)
+	id, err := k.desired(in).idOf()
 	if err != nil {
 		return ""
 	}
 	return strings.ToLower(id.Parent().String())
 }
 
-// idOf returns the ARM id of an object's resource, which may not exist yet.
-func (k *kind) idOf(in Input) (azure.ID, error) {
-	if known := in.Object.GetExternalStatus().ID; known != nil {
-		return azure.ParseID(*known)
+// parse parses an ARM id, which must be of the kind's type.
+func (k *kind) parse(text string) (azure.ID, error) {
+	id, err := azure.ParseID(text)
+	if err != nil {
+		return azure.ID{}, invalid(err)
 	}
-	return k.address(k.setting(in))
+	if !strings.EqualFold(id.Type(), k.Type) {
+		return azure.ID{}, invalid(fmt.Errorf("%s is a %s, want a %s", id, id.Type(), k.Type))
+	}
+	return id, nil
 }
 
 // nameOf returns the name of an object's resource: spec.azureName or metadata.name.

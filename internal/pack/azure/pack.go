@@ -87,7 +87,7 @@ func Pack(options Options) pack.Pack {
 		Traces: traces, Enabled: enabledObjects, Additions: func(
 			ctx context.Context, c client.Client, account rbacv1.Subject, namespaces []string,
 		) ([]pack.Addition, error) {
-			return additions(ctx, c, options.kinds(), Grant{account, namespaces})
+			return additions(ctx, c, options.kinds(), Grant{Account: account, Namespaces: namespaces})
 		},
 		Trim: func(cached any) {
 			if obj, ok := cached.(*external.Unstructured); ok {
@@ -97,7 +97,7 @@ func Pack(options Options) pack.Pack {
 	}
 }
 
-// rules returns the RBAC rules of the pack, without [RulesOf] the enabled kinds.
+// rules returns the RBAC rules of the pack, without rulesOf the enabled kinds.
 func rules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get", "list", "watch", "patch"}},

@@ -54,68 +54,53 @@ func (m *Manifests) Render() ([]Request, error) {
 }
 
 func (m *Manifests) render(u *unstructured.Unstructured) (Request, error) {
-	k, s, err := m.settingOf(u, deepest)
+	d, id, err := m.desired(u, deepest)
 	if err != nil {
 		return Request{}, err
 	}
-	if err := k.checkReferences(s); err != nil {
+	if err := d.checkReferences(); err != nil {
 		return Request{}, err
 	}
-	id, err := m.idOf(k, s)
+	d.object.GetExternalStatus().ID = &id
+	method, toBody := http.MethodPut, d.body
+	if d.object.GetExternalSpec().ManagementPolicy == sharedv1alpha1.PolicyUnmanaged {
+		method, toBody = http.MethodGet, d.toARM
+	}
+	body, err := toBody()
 	if err != nil {
 		return Request{}, err
 	}
-	s.object.GetExternalStatus().ID = &id
-	unmanaged := s.object.GetExternalSpec().ManagementPolicy == sharedv1alpha1.PolicyUnmanaged
-	toBody := k.toSend
-	if unmanaged {
-		toBody = k.body
-	}
-	body, err := toBody(s)
-	if err != nil {
-		return Request{}, err
-	}
-	one := Request{
-		Object: u.GetKind() + "/" + u.GetName(), Method: http.MethodPut, ID: id, APIVersion: k.APIVersion, Body: body,
-	}
-	if unmanaged {
-		one.Method = http.MethodGet
-	}
-	return one, nil
+	return Request{
+		Object: u.GetKind() + "/" + u.GetName(), Method: method, ID: id, APIVersion: d.APIVersion, Body: body,
+	}, nil
 }
 
-// idOf returns the ARM id of an object's resource.
-func (m *Manifests) idOf(k *kind, s setting) (string, error) {
-	if id, _ := s.object.GetImport(); id != "" {
-		return id, nil
-	}
-	id, err := k.address(s)
-	if err != nil {
-		return "", err
-	}
-	return id.String(), nil
-}
-
-// settingOf returns an object with its kind. setting.id finds the ARM ids of other objects in
-// Manifests.Objects, and else by Manifests.Find.
-func (m *Manifests) settingOf(u *unstructured.Unstructured, most int) (*kind, setting, error) {
+// desired returns the desired resource of an object, and its ARM id. desired.id finds the ARM ids of
+// other objects in Manifests.Objects, and else by Manifests.Find.
+func (m *Manifests) desired(u *unstructured.Unstructured, most int) (*desired, string, error) {
 	found := m.Kinds.Find(u.GroupVersionKind())
 	if found == nil {
-		return nil, setting{}, fmt.Errorf("the catalogue has no kind %s", u.GroupVersionKind())
+		return nil, "", fmt.Errorf("the catalogue has no kind %s", u.GroupVersionKind())
 	}
-	definition, err := found.Definition()
+	k, err := newKind(m.Kinds, found)
 	if err != nil {
-		return nil, setting{}, err
+		return nil, "", err
 	}
 	adapted, err := (&external.Unstructured{}).Adapt(u.DeepCopy())
 	if err != nil {
-		return nil, setting{}, err
+		return nil, "", err
 	}
-	k := &kind{entry: found, all: m.Kinds, definition: definition}
-	return k, setting{
-		object: adapted.(*external.Unstructured), subscription: m.Subscription,
-		id: func(gk schema.GroupKind, name string) string { return m.lookUp(gk, u.GetNamespace(), name, most) },
-	}, nil
+	d := newDesired(k, adapted.(*external.Unstructured), m.Subscription, func(gk schema.GroupKind, name string) string {
+		return m.lookUp(gk, u.GetNamespace(), name, most)
+	})
+	if id, _ := d.object.GetImport(); id != "" {
+		return d, id, nil
+	}
+	id, err := d.address()
+	if err != nil {
+		return nil, "", err
+	}
+	return d, id.String(), nil
 }
 
 // lookUp returns the ARM id of an object that another object names, or "".
@@ -125,11 +110,7 @@ func (m *Manifests) lookUp(gk schema.GroupKind, namespace, name string, most int
 		if !same || most == 0 {
 			continue
 		}
-		k, s, err := m.settingOf(u, most-1)
-		if err != nil {
-			return ""
-		}
-		id, err := m.idOf(k, s)
+		_, id, err := m.desired(u, most-1)
 		if err != nil {
 			return ""
 		}

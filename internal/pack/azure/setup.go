@@ -22,10 +22,11 @@ var secretKind = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
 
 // provider serves the kinds of a catalogue.
 type provider struct {
-	kinds     *catalogue.Catalogue
-	connector *connector
-	engine    *external.Engine
-	log       logr.Logger
+	kinds      *catalogue.Catalogue
+	submission Submission
+	connector  *connector
+	engine     *external.Engine
+	log        logr.Logger
 }
 
 // setup adds the pack's controllers to a manager.Manager.
@@ -39,7 +40,10 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	if err != nil {
 		return fmt.Errorf("make client: %w", err)
 	}
-	p := &provider{kinds: options.kinds(), connector: connector, log: mgr.GetLogger().WithName("azure")}
+	p := &provider{
+		kinds: options.kinds(), submission: options.Submission, connector: connector,
+		log: mgr.GetLogger().WithName("azure"),
+	}
 	p.engine = external.New(mgr, external.Options{
 		Group: Prefix, Finalizer: finalizer, Guards: []string{guard}, OwnerLabels: Prefix,
 		Noun: "Azure resource", Cloud: "Azure", Summary: true, Specific: true, Adopt: "spec.import",
@@ -62,10 +66,11 @@ func (p *provider) discover(served watch.Mapping) {
 	if found == nil {
 		return
 	}
-	k, err := p.newKind(found)
+	k, err := newKind(p.kinds, found)
 	if err != nil {
 		p.log.Error(err, "A kind can't be served", "kind", found.Kind, "group", found.Group)
 		return
 	}
+	k.connector, k.submission = p.connector, p.submission
 	external.Add(p.engine, k.external())
 }

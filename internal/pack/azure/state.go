@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -20,13 +21,19 @@ import (
 const longestBody = 128 << 10
 
 // observe writes the resource into status.resource, and returns an Outcome that says whether the
-// resource is usable.
+// resource is usable. If a managed object imported the resource as its spec wants the resource,
+// observe writes status.sent as after a PUT.
 func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcome {
 	setStatus(obj, shown(r.Body), "resource")
 	setStatus(obj, k.unknown(r.Body), "unknown")
+	isManaged := obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
+	if isManaged && sentOf(obj) == "" && len(r.differs()) == 0 {
+		body, _ := r.desired.body() // differs reports an error.
+		setStatus(obj, digest(body), "sent")
+	}
 	state := short(stateOf(r.Body))
 	switch {
-	case azure.IsFailed(state) && obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged:
+	case azure.IsFailed(state) && isManaged:
 		return reconcile.Refuse(condition.ReasonUnrecoverableError, "Azure says that the provisioningState is %s", state)
 	case azure.IsFailed(state) || !isTerminal(state):
 		return reconcile.Progress(condition.ReasonProgressing, "Azure says that the provisioningState is %s", state)
@@ -98,15 +105,27 @@ func shown(body map[string]any) map[string]any {
 	return summary
 }
 
+// setStatus sets a field of the status; nil removes the field.
 func setStatus(obj *external.Unstructured, value any, field string) {
-	status, _ := obj.Object["status"].(map[string]any)
-	if status = maps.Clone(status); status == nil {
-		status = map[string]any{}
+	obj.Object = withField(obj.Object, value, "status", field)
+	if value == nil {
+		unstructured.RemoveNestedField(obj.Object, "status", field)
 	}
-	if status[field] = value; value == nil {
-		delete(status, field)
+}
+
+// withField returns a copy of an object with another value of a field. The copy shares all other
+// values with the object.
+func withField(obj map[string]any, value any, path ...string) map[string]any {
+	changed := maps.Clone(obj)
+	if changed == nil {
+		changed = map[string]any{}
 	}
-	obj.Object["status"] = status
+	if len(path) > 1 {
+		inner, _ := obj[path[0]].(map[string]any)
+		value = withField(inner, value, path[1:]...)
+	}
+	changed[path[0]] = value
+	return changed
 }
 
 // stateOf returns the provisioningState of a resource, or "".
@@ -129,11 +148,7 @@ func underWay(r *resource) *resource {
 	if !isTerminal(stateOf(r.Body)) {
 		return r
 	}
-	body := maps.Clone(r.Body)
-	properties, _ := body["properties"].(map[string]any)
-	if properties = maps.Clone(properties); properties == nil {
-		properties = map[string]any{}
-	}
-	properties["provisioningState"], body["properties"] = "Updating", properties
-	return &resource{ID: r.ID, Body: body, ETag: r.ETag}
+	changed := *r
+	changed.Body = withField(r.Body, "Updating", "properties", "provisioningState")
+	return &changed
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
-	"github.com/kinship-dev/kinship/pkg/external"
 )
 
 // TestShownIsBounded: a status with a body of any form has less than the API server accepts.
@@ -27,12 +26,45 @@ func TestShownIsBounded(t *testing.T) {
 	if shown["name"] != "net" || !strings.HasPrefix(huge, location) || location == "" {
 		t.Errorf("shown are the name %v and the location %.20q", shown["name"], location)
 	}
-	obj := &external.Unstructured{}
-	obj.Object = map[string]any{}
-	k := kindOf(t, "Microsoft.Network/virtualNetworks")
-	outcome := k.observe(obj, &resource{Body: map[string]any{"properties": map[string]any{"provisioningState": huge}}})
+	d := network(t, `{}`)
+	outcome := d.observe(d.object, &resource{
+		Body: map[string]any{"properties": map[string]any{"provisioningState": huge}}, desired: d,
+	})
 	if len(outcome.Message()) > 4<<10 {
 		t.Errorf("the condition has %d bytes", len(outcome.Message()))
+	}
+}
+
+// TestSentOfImport: an imported resource that is as a managed object wants it counts as sent, so that the removal of
+// a field from the spec is noticed. The comparison itself changes nothing.
+func TestSentOfImport(t *testing.T) {
+	const same = `{"location":"here","ownerRef":{"kubernetes":{"name":"rg"}}`
+	for name, c := range map[string]struct {
+		spec  string
+		noted bool
+	}{
+		"as wanted":  {same + `}`, true},
+		"unmanaged":  {same + `,"managementPolicy":"unmanaged"}`, false},
+		"different":  {same + `,"tags":{"a":"b"}}`, false},
+		"impossible": {`{"location":"here"}`, false},
+	} {
+		d := network(t, c.spec)
+		r := &resource{Body: parse(t, `{"location":"here","properties":{"provisioningState":"Succeeded"}}`), desired: d}
+		before := d.object.DeepCopyObject()
+		r.differs()
+		if diff := cmp.Diff(before, d.object); diff != "" {
+			t.Errorf("%s: differs changes the object (-before +after):\n%s", name, diff)
+		}
+		d.observe(d.object, r)
+		if sent := sentOf(d.object); (sent != "") != c.noted {
+			t.Errorf("%s: status.sent is %q", name, sent)
+		}
+		if c.noted {
+			setStatus(d.object, "another body", "sent")
+			if diff := cmp.Diff([]string{"a field that was removed"}, r.differs()); diff != "" {
+				t.Errorf("%s: the body was another (-want +got):\n%s", name, diff)
+			}
+		}
 	}
 }
 
@@ -66,10 +98,9 @@ func kindOf(t *testing.T, armType string) *kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := all.Default(armType)
-	definition, err := found.Definition()
+	k, err := newKind(all, all.Default(armType))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &kind{entry: found, all: all, definition: definition}
+	return k
 }
