@@ -89,7 +89,7 @@ func validate(c *jsonschema.Compiler, k *catalogue.Kind, body map[string]any, pa
 // TestExamplesAreValid: the smallest body of each kind is valid by the schema that the kind comes from.
 func TestExamplesAreValid(t *testing.T) {
 	seed := os.DirFS(shareddata.Path(t, "arm-schemas"))
-	all := unpacked(t, shareddata.Path(t, "arm-schemas-all/schemas.tar.xz"))
+	all := shareddata.Archive(t, "arm-schemas-all/schemas.tar.xz")
 	schemas := map[bool]*jsonschema.Compiler{true: validator(seed), false: validator(all)}
 	c, err := catalogue.Embedded()
 	if err != nil {
