@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -143,12 +145,25 @@ the azure pack. What can't be converted is told on standard error.`,
 
 // write prints an object as YAML.
 func (c *azureCommand) write(obj *unstructured.Unstructured) error {
-	text, err := yaml.Marshal(obj.Object)
+	text, err := json.Marshal(obj.Object)
+	if err == nil {
+		text, err = yaml.JSONToYAML(notInYAML.ReplaceAllFunc(text, escaped))
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", obj.GetName(), err)
 	}
 	_, err = fmt.Fprintf(c.Out, "%s---\n", text)
 	return err
+}
+
+// notInYAML are the characters that JSON texts may have, and that a parser of YAML refuses or reads as the end of a
+// line.
+var notInYAML = regexp.MustCompile(`[\x{7f}-\x{9f}\x{fffe}\x{ffff}]`)
+
+// escaped returns a character of a JSON string as JSON escapes it.
+func escaped(character []byte) []byte {
+	r, _ := utf8.DecodeRune(character)
+	return fmt.Appendf(nil, `\u%04x`, r)
 }
 
 // azureImport is the command "kinship azure import".

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -187,8 +189,7 @@ func decodeBackup(name string, in io.Reader) ([]*unstructured.Unstructured, erro
 	var all []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(in, 4096)
 	for {
-		u := &unstructured.Unstructured{}
-		err := decoder.Decode(&u.Object)
+		u, err := decodeObject(decoder)
 		switch {
 		case errors.Is(err, io.EOF):
 			return all, nil
@@ -206,4 +207,15 @@ func decodeBackup(name string, in io.Reader) ([]*unstructured.Unstructured, erro
 			all = append(all, &list.Items[i])
 		}
 	}
+}
+
+// decodeObject reads a document with all digits of its whole numbers. The decoder alone would make them
+// floating-point numbers.
+func decodeObject(decoder *yaml.YAMLOrJSONDecoder) (*unstructured.Unstructured, error) {
+	u := &unstructured.Unstructured{}
+	var text json.RawMessage
+	if err := decoder.Decode(&text); err != nil || len(text) == 0 { // The document may be empty.
+		return u, err
+	}
+	return u, utiljson.Unmarshal(text, &u.Object)
 }

@@ -280,38 +280,3 @@ func TestRotation(t *testing.T) {
 		}
 	}
 }
-
-// TestRoutesAtOnce: routes of one table are created, changed and deleted at once. Azure carries out one request
-// for a table after another, and refuses the others: the operator sends one after another, also after it was killed,
-// and sends each once.
-func TestRoutesAtOnce(t *testing.T) {
-	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 300 * time.Millisecond})
-	p := w.process()
-	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
-	w.ready("table/ways")
-	w.resetCalls()
-	const n = 4
-	names := append(make([]string, 0, n+2), "rg", "ways")
-	text, routes := make([]string, 0, n), make([]string, 0, n)
-	for i := range n {
-		name := fmt.Sprintf("way%d", i)
-		names, routes = append(names, name), append(routes, "route/"+name)
-		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
-	}
-	w.apply(text...)
-	w.says("route/way3", "Waiting for the change of ")
-	p.Kill()
-	w.process()
-	w.ready(routes...)
-	w.inCloud(names...)
-	w.edit("route/way1", `{"spec":{"addressPrefix":"10.99.0.0/16"}}`)
-	w.delete("route/way2", "route/way3")
-	w.gone("route/way2", "route/way3")
-	w.ready("route/way1")
-	w.delete("rg/rg")
-	w.gone("rg/rg")
-	w.noneRefused()
-	if puts, deletes := w.calls("PUT", "route"), w.calls("DELETE", "route"); puts != n+1 || deletes != 2 {
-		t.Errorf("%d PUTs of routes, want %d; %d DELETEs, want 2", puts, n+1, deletes)
-	}
-}

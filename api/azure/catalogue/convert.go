@@ -37,6 +37,9 @@ type Conversion struct {
 	// Resolve returns the ARM id of an object in Kubernetes. Group and Kind are set, unless several
 	// kinds are allowed and the reference names none. Without Resolve, ToARM refuses such references.
 	Resolve func(reference KubernetesReference, targets []Target) (id string, err error)
+	// Allows reports whether an ARM id in a body may become a reference to one of the targets. FromARM leaves
+	// another id in the Rest. Without Allows, each ARM id becomes a reference.
+	Allows func(id string, targets []Target) bool
 	// Kinds finds the kind of a Target, for a reference that names no group and kind.
 	Kinds *Catalogue
 }

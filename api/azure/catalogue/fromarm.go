@@ -71,10 +71,10 @@ func (c *converter) byType(s *Shape, value any, path string) (out any, ok bool) 
 	case List:
 		return c.listFromARM(s, value, path)
 	case ID:
-		return c.idFromARM(value)
+		return c.idFromARM(s, value)
 	case IDObject:
 		m, _ := value.(map[string]any)
-		reference, ok := c.idFromARM(m["id"])
+		reference, ok := c.idFromARM(s, m["id"])
 		for _, key := range slices.Sorted(maps.Keys(m)) {
 			if ok && key != "id" {
 				c.leave(path+"/"+escape(key), m[key])
@@ -174,7 +174,7 @@ func (c *converter) idsFromARM(s *Shape, value any, path string) (any, bool) {
 	}
 	out := make([]any, 0, len(m))
 	for _, id := range slices.Sorted(maps.Keys(m)) {
-		reference, ok := c.idFromARM(id)
+		reference, ok := c.idFromARM(s, id)
 		if !ok {
 			c.leave(path+"/"+escape(id), m[id])
 			continue
@@ -193,7 +193,7 @@ func (c *converter) idsFromARM(s *Shape, value any, path string) (any, bool) {
 	return out, true
 }
 
-func (c *converter) idFromARM(value any) (any, bool) {
+func (c *converter) idFromARM(s *Shape, value any) (any, bool) {
 	id, ok := value.(string)
 	if !ok {
 		return nil, false
@@ -202,6 +202,7 @@ func (c *converter) idFromARM(value any) (any, bool) {
 		return Reference{Self: part}.toMap(), true
 	}
 	azure, ok := ReferenceTo(id)
+	ok = ok && (c.Allows == nil || c.Allows(id, s.Targets))
 	return Reference{Azure: &azure}.toMap(), ok
 }
 

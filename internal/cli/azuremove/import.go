@@ -19,7 +19,9 @@ func Import(
 	if !strings.EqualFold(id.Type(), k.Type) {
 		return nil, nil, fmt.Errorf("%s is a %s, want a %s", id, id.Type(), k.Type)
 	}
-	spec, rest, err := k.FromARM(body, catalogue.Conversion{Parent: id.Parent().String(), Name: id.Name()})
+	spec, rest, err := k.FromARM(body, catalogue.Conversion{
+		Parent: id.Parent().String(), Name: id.Name(), Allows: mayRefer,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,6 +50,13 @@ func Import(
 	obj.SetGroupVersionKind(k.GroupVersionKind())
 	obj.SetName(name)
 	return obj, left, nil
+}
+
+// mayRefer reports whether the operator accepts a reference to an ARM id. Bodies of Azure have other ids too:
+// services accept more types than their schemas tell, and write ids that are none.
+func mayRefer(id string, targets []catalogue.Target) bool {
+	_, err := azure.ParseID(id)
+	return err == nil && catalogue.CheckTarget(id, targets) == nil
 }
 
 // azureForm returns a reference to a resource in the Azure form. A subscription and a resource group have

@@ -26,7 +26,7 @@ func allOfARM(t *testing.T) *azure.Library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := azure.Load([]fs.FS{seed, unpacked(t, shareddata.Path(t, "arm-schemas-all/schemas.tar.xz"))}, types)
+	l, err := azure.Load([]fs.FS{seed, shareddata.Archive(t, "arm-schemas-all/schemas.tar.xz")}, types)
 	if err != nil {
 		t.Fatal(err)
 	}

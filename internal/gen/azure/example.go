@@ -90,7 +90,8 @@ func exampleNumber(s *catalogue.Shape) any {
 var texts = []string{
 	"example", "Example1", "example-1", "00000000-0000-0000-0000-000000000000", "1", "default", "10.0.0.0/24", "10.0.0.1",
 	"2020-01-01", "2020-01-01T00:00:00Z", "00:00", "P1D", "PT1H", "a@b.cd", "https://example.com/a", "example.com", "+10",
-	"12345", "1.0", "1.0.0", "1.0.0.0", "A1", "a", "AAAA", "123456789012", "00:00:00:00:00:00",
+	"12345", "1.0", "1.0.0", "1.0.0.0", "A1", "a", "AAAA", "123456789012", "00:00:00:00:00:00", "123", "1 Mbps", "a.1",
+	strings.Repeat("a", 128), "azds://a:a:00000000-0000-0000-0000-000000000000",
 }
 
 func exampleText(s *catalogue.Shape) string {

@@ -68,8 +68,8 @@ func FuzzSchema(f *testing.F) {
 // that the config doesn't answer.
 func TestEverySchema(t *testing.T) {
 	directories := []fs.FS{
-		os.DirFS(shareddata.Path(t, "arm-schemas")), unpacked(t, shareddata.Path(t, "arm-schemas-all/recorded.tar.xz")),
-		unpacked(t, shareddata.Path(t, "arm-schemas-all/schemas.tar.xz")),
+		os.DirFS(shareddata.Path(t, "arm-schemas")), shareddata.Archive(t, "arm-schemas-all/recorded.tar.xz"),
+		shareddata.Archive(t, "arm-schemas-all/schemas.tar.xz"),
 	}
 	for _, directory := range directories {
 		config, err := azure.DefaultConfig(false)

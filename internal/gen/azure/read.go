@@ -124,10 +124,10 @@ func (r *reader) resource(f *File, s Selection) (Resource, error) {
 }
 
 // qualified matches the patterns of names in templates, in which the names of owners come first. fixed
-// matches those that allow one name alone.
+// matches those that allow some names alone, such as ^name$ and ^(one|other)$.
 var (
 	qualified = regexp.MustCompile(`^\^\.[*+]/`)
-	fixed     = regexp.MustCompile(`^\^([a-zA-Z0-9_-]+)\$$`)
+	fixed     = regexp.MustCompile(`^\^(?:(\\?[$\w-]+)|\((\\?[$\w-]+(?:\|\\?[$\w-]+)*)\))\$$`)
 )
 
 // nameShape returns the string that names of a resource are, without those of its owners.
@@ -138,7 +138,7 @@ func nameShape(p *Prop) *catalogue.Shape {
 	name := p.Type.Shape
 	name.Pattern = qualified.ReplaceAllString(name.Pattern, "^")
 	if m := fixed.FindStringSubmatch(name.Pattern); m != nil {
-		name.Pattern, name.Enum = "", []string{m[1]}
+		name.Pattern, name.Enum = "", strings.Split(strings.ReplaceAll(m[1]+m[2], `\`, ""), "|")
 	}
 	return &name
 }

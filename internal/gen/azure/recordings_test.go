@@ -31,7 +31,7 @@ type recording struct {
 // TestRecordings: each body that Azure accepted, and each body that it answered with, is the same after
 // it went through Kubernetes.
 func TestRecordings(t *testing.T) {
-	c := generated(t, []fs.FS{unpacked(t, shareddata.Path(t, "arm-schemas-all/recorded.tar.xz"))})
+	c := generated(t, []fs.FS{shareddata.Archive(t, "arm-schemas-all/recorded.tar.xz")})
 	files, err := filepath.Glob(filepath.Join(shareddata.Path(t, "arm-recordings"), "*.yaml"))
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -214,6 +215,22 @@ func narrow(a, b *Type) *Type {
 	return &out
 }
 
+// oneName matches the patterns of names in templates that allow one name, or several.
+var oneName = regexp.MustCompile(`^\^\.\*/\(?([^()]+)\)?\$$`)
+
+// eitherPattern returns a pattern for what two patterns match, or "" for everything.
+func eitherPattern(a, b string) string {
+	one, other := oneName.FindStringSubmatch(a), oneName.FindStringSubmatch(b)
+	switch {
+	case a == b:
+		return a
+	case one == nil || other == nil:
+		return ""
+	default:
+		return "^.*/(" + one[1] + "|" + other[1] + ")$"
+	}
+}
+
 // widen returns a scalar of the same JSON type that accepts what a or b accepts.
 func widen(a, b *Type) *Type {
 	out := &Type{Shape: catalogue.Shape{Type: a.Type}, Definition: a.Definition}
@@ -221,9 +238,7 @@ func widen(a, b *Type) *Type {
 		added := slices.DeleteFunc(slices.Clone(b.Enum), func(e string) bool { return slices.Contains(a.Enum, e) })
 		out.Enum = slices.Concat(a.Enum, added)
 	}
-	if a.Pattern == b.Pattern {
-		out.Pattern = a.Pattern
-	}
+	out.Pattern = eitherPattern(a.Pattern, b.Pattern)
 	if a.MaxLength > 0 && b.MaxLength > 0 {
 		out.MaxLength = max(a.MaxLength, b.MaxLength)
 	}

@@ -41,7 +41,19 @@ func Observed() Types {
 	}
 	types.add(resourceGroup)
 	types.add(networkTypes()...)
+	types.add(redisType("accessPolicies"), redisType("accessPolicyAssignments"))
 	return types
+}
+
+// redisType is a type of children of a Redis cache, which carries out one change after another.
+func redisType(name string) Type {
+	flow := Flow{Style: Async, State: "Updating", Takes: short, RetryAfter: 3, Operation: operations}
+	return Type{
+		Name: "Microsoft.Cache/redis/" + name, Create: flow, Update: flow, Exclusive: Serving,
+		Delete: Flow{
+			Style: AsyncLocation, State: "Deleting", Takes: short, RetryAfter: 3, Operation: operations, Result: operationResults,
+		},
+	}
 }
 
 var resourceGroup = Type{
@@ -107,20 +119,21 @@ func networkTypes() []Type {
 			},
 		}),
 		child("virtualNetworks/subnets", 3, 10, Type{
-			InUse: cannotBeDeleted("InUseSubnetCannotBeDeleted"),
+			Exclusive: Conflicting,
+			InUse:     cannotBeDeleted("InUseSubnetCannotBeDeleted"),
 			Defaults: []Default{
 				{JSON: `{"properties": {"delegations": [], "privateLinkServiceNetworkPolicies": "Enabled",
 					"privateEndpointNetworkPolicies": "Disabled"}}`},
 			},
 		}),
-		child("virtualNetworks/virtualNetworkPeerings", 3, 10, Type{}),
+		child("virtualNetworks/virtualNetworkPeerings", 3, 10, Type{Exclusive: Conflicting}),
 		topLevel("routeTables", 2, 10, Type{
 			InUse:    cannotBeDeleted("InUseRouteTableCannotBeDeleted"),
 			Embedded: []Embedded{{"routes", network + "/routeTables/routes", ""}},
 			Defaults: []Default{{JSON: `{"properties": {"disableBgpRoutePropagation": false}}`}},
 		}),
 		child("routeTables/routes", 2, 10, Type{
-			Exclusive: true,
+			Exclusive: Retryable,
 			Defaults:  []Default{{JSON: `{"properties": {"hasBgpOverride": false}}`}},
 		}),
 		topLevel("networkSecurityGroups", 1, 1, Type{

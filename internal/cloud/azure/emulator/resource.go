@@ -195,11 +195,10 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 	if old != nil {
 		r = old
 	}
-	if r.kind.Exclusive {
+	if r.kind.Exclusive != Shared {
 		for _, sibling := range rq.store.in(r.id.Parent()) {
 			if strings.EqualFold(sibling.kind.Name, r.kind.Name) && sibling.running != nil {
-				return retryable(Busy, "RetryableErrorDueToAnotherOperation", service, 11,
-					"Operation %s is updating resource %s. The call can be retried in 11 seconds.", uuid.NewString(), r.id.Parent())
+				return rq.excluded(r, sibling.running)
 			}
 		}
 	}
@@ -207,6 +206,20 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 		return rq.anotherOperation(old.running)
 	}
 	return nil
+}
+
+// excluded refuses a change of a resource while an operation of a sibling is running.
+func (rq *request) excluded(r *resource, running *operation) *refusal {
+	switch parent := r.id.Parent(); r.kind.Exclusive {
+	case Retryable:
+		return retryable(Busy, "RetryableErrorDueToAnotherOperation", service, 11,
+			"Operation %s is updating resource %s. The call can be retried in 11 seconds.", uuid.NewString(), parent)
+	case Serving:
+		return conflict(Busy, "Conflict", "The resource '%s' is busy processing a previous update request or is undergoing "+
+			"system maintenance. As such, it is currently unable to accept the update request. Please try again later.", parent)
+	default:
+		return rq.anotherOperation(running)
+	}
 }
 
 func (rq *request) anotherOperation(op *operation) *refusal {

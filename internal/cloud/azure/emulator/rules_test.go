@@ -68,16 +68,36 @@ func TestTagsAndKeysOfMaps(t *testing.T) {
 		"userAssignedIdentities": {"`+identity+`": {}}}}`), 400, "InvalidResourceReference")
 }
 
-func TestTwoRoutesOfOneTable(t *testing.T) {
-	table := tables + "/table"
-	w := newWorld(t).ready(group, located("")).ready(table, located(""))
-	w.is("the first", w.put(table+"/routes/a", `{}`), 201)
-	r := w.put(table+"/routes/b", `{}`)
-	w.refused("the second", r, 429, "RetryableError/RetryableErrorDueToAnotherOperation")
-	if got := r.header.Get("Retry-After"); got != "11" {
-		t.Errorf("Retry-After is %q", got)
+// TestSiblingsInTurn: ARM changes one route of a table at a time, and one child of the other types of which the
+// client knows this.
+func TestSiblingsInTurn(t *testing.T) {
+	redis := group + "/providers/Microsoft.Cache/redis/one"
+	for _, c := range []struct {
+		parent, children string
+		status           int
+		code, retryAfter string
+	}{
+		{tables + "/table", "routes", 429, "RetryableError/RetryableErrorDueToAnotherOperation", "11"},
+		{vnet, "subnets", 409, "AnotherOperationInProgress", ""},
+		{vnet, "virtualNetworkPeerings", 409, "AnotherOperationInProgress", ""},
+		{redis, "accessPolicies", 409, "Conflict", ""},
+		{redis, "accessPolicyAssignments", 409, "Conflict", ""},
+	} {
+		t.Run(c.children, func(t *testing.T) {
+			w := newWorld(t).ready(group, located("")).ready(c.parent, located(""))
+			first, second := c.parent+"/"+c.children+"/a", c.parent+"/"+c.children+"/b"
+			w.is("the first", w.put(first, `{}`), 201)
+			r := w.put(second, `{}`)
+			w.refused("the second", r, c.status, c.code)
+			if got := r.header.Get("Retry-After"); got != c.retryAfter {
+				t.Errorf("Retry-After is %q", got)
+			}
+			w.settle().is("the second, later", w.put(second, `{}`), 201)
+			w.refused("a change of the first meanwhile", w.put(first, `{}`), c.status, c.code)
+			w.refused("a deletion meanwhile", w.delete(first), c.status, c.code)
+			w.settle().is("a deletion, later", w.delete(first), 202)
+		})
 	}
-	w.settle().is("the second, later", w.put(table+"/routes/b", `{}`), 201)
 }
 
 func TestAPutOfTheParentReplacesTheChildren(t *testing.T) {

@@ -75,6 +75,20 @@ type Default struct {
 	JSON string
 }
 
+// Exclusion is how ARM refuses a change of a resource while a sibling of the same type is changed.
+type Exclusion int
+
+const (
+	// Shared types have no such refusal.
+	Shared Exclusion = iota
+	// Conflicting types answer 409 with AnotherOperationInProgress.
+	Conflicting
+	// Retryable types answer 429 with RetryableErrorDueToAnotherOperation.
+	Retryable
+	// Serving types answer 409 with Conflict, as a service that carries out one request after another.
+	Serving
+)
+
 // InUse is the refusal of a DELETE because other resources use the resource.
 type InUse struct {
 	Status int
@@ -111,7 +125,7 @@ type Type struct {
 	// KeepsNested types can't be deleted while the resource has children.
 	KeepsNested bool
 	// Exclusive types allow only one running operation among the children of a parent.
-	Exclusive bool
+	Exclusive Exclusion
 	// NamesParent says that ARM answers a request for a child of a missing parent with
 	// ParentResourceNotFound. Otherwise ARM answers GET and DELETE with ResourceNotFound for the
 	// parent.

@@ -1,0 +1,81 @@
+package azure_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+)
+
+// TestRoutesAtOnce: routes of one table are created, changed and deleted at once. Azure carries out one request
+// for a table after another, and refuses the others: the operator sends one after another, also after it was killed,
+// and sends each once.
+func TestRoutesAtOnce(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 300 * time.Millisecond})
+	p := w.process()
+	w.apply(group("rg"), manifest("table", "ways", "rg", "location: westeurope"))
+	w.ready("table/ways")
+	w.resetCalls()
+	const n = 4
+	names := append(make([]string, 0, n+2), "rg", "ways")
+	text, routes := make([]string, 0, n), make([]string, 0, n)
+	for i := range n {
+		name := fmt.Sprintf("way%d", i)
+		names, routes = append(names, name), append(routes, "route/"+name)
+		text = append(text, manifest("route", name, "ways", fmt.Sprintf("addressPrefix: 10.%d.0.0/16, nextHopType: None", i)))
+	}
+	w.apply(text...)
+	w.says("route/way3", "Waiting for the change of ")
+	p.Kill()
+	w.process()
+	w.ready(routes...)
+	w.inCloud(names...)
+	w.edit("route/way1", `{"spec":{"addressPrefix":"10.99.0.0/16"}}`)
+	w.delete("route/way2", "route/way3")
+	w.gone("route/way2", "route/way3")
+	w.ready("route/way1")
+	w.delete("rg/rg")
+	w.gone("rg/rg")
+	w.noneRefused()
+	if puts, deletes := w.calls("PUT", "route"), w.calls("DELETE", "route"); puts != n+1 || deletes != 2 {
+		t.Errorf("%d PUTs of routes, want %d; %d DELETEs, want 2", puts, n+1, deletes)
+	}
+}
+
+// TestSiblingsAtOnce: subnets of one network and rules of one security group are created, changed and deleted at once.
+// Azure refuses a second change of a network's subnets: the operator sends one after another, and each once. Azure
+// accepts changes of several rules.
+func TestSiblingsAtOnce(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 100 * time.Millisecond})
+	w.start()
+	const n = 5
+	manifests := []string{group("rg"), vnet("net", "rg"), manifest("nsg", "guard", "rg", "location: westeurope")}
+	names, children := []string{"rg", "net", "guard"}, []string{}
+	const rule = "protocol: Tcp, access: Allow, direction: Inbound, sourcePortRange: '*', destinationPortRange: '80', " +
+		"sourceAddressPrefix: '*', destinationAddressPrefix: '*', priority: "
+	for i := range n {
+		inNet, inGuard := fmt.Sprintf("net%d", i), fmt.Sprintf("rule%d", i)
+		manifests = append(manifests,
+			manifest("subnet", inNet, "net", fmt.Sprintf("addressPrefix: 10.0.%d.0/24", i)),
+			manifest("rule", inGuard, "guard", fmt.Sprintf("%s%d", rule, 100+i)))
+		names, children = append(names, inNet, inGuard), append(children, "subnet/"+inNet, "rule/"+inGuard)
+	}
+	w.apply(manifests...)
+	w.ready(children...)
+	w.inCloud(names...)
+	for i := range n {
+		w.edit(fmt.Sprintf("subnet/net%d", i), fmt.Sprintf(`{"spec":{"addressPrefix":"10.0.%d.0/25"}}`, i))
+		w.edit(fmt.Sprintf("rule/rule%d", i), fmt.Sprintf(`{"spec":{"priority":%d}}`, 200+i))
+	}
+	w.ready(children...)
+	w.delete(children...)
+	w.gone(children...)
+	w.inCloud("rg", "net", "guard")
+	w.noneRefused()
+	for _, kind := range []string{"subnet", "rule"} {
+		if puts, deletes := w.calls("PUT", kind), w.calls("DELETE", kind); puts != 2*n || deletes != n {
+			t.Errorf("%d PUTs and %d DELETEs of each %s, want %d and %d", puts, deletes, kind, 2*n, n)
+		}
+	}
+}
