@@ -18,6 +18,10 @@ UPGRADE    = github.com/kinship-dev/kinship/test/upgrade
 RACED      = TestStory|TestTogether|TestServersTogether|TestFairShares|TestKilled(Streaming|Importing)|TestSharedAfterRestart
 GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md docs/licences.md THIRD_PARTY_LICENSES
 DIST      ?= dist
+# Images and archives are built with this version of Go, whichever version runs make: two builds have the same
+# digest, and vulncheck looks at the standard library that users run. `make image GOTOOLCHAIN=local`
+# builds with the version that is there.
+SHIPPED_GO = go1.27.3
 # The release module reads paths from its own directory.
 RELEASE    = cd release && $(GO) run . $(1) --version $(VERSION) --out $(abspath $(DIST)) $(if $(KEY),--key $(abspath $(KEY)))
 # The control plane reports the version that localcluster/go.mod names.
@@ -40,6 +44,8 @@ up: build ; bin/kinship up
 build: bin/k8s/localcluster
 	$(BUILD) -ldflags '-X main.version=$(VERSION)' -o bin/kinship ./cmd/kinship
 	ln -sfn kinship bin/kubectl-kinship
+
+image verify-image release vulncheck: export GOTOOLCHAIN = $(SHIPPED_GO)+auto
 
 image: ## images for linux as an OCI layout in DIST, with bills of materials and provenance; KEY signs
 	$(call RELEASE,image)
@@ -94,10 +100,11 @@ lint:
 	cd localcluster && $(GO) vet ./...
 	cd release && $(GO) vet ./...
 
-# VULNDB is a mirror of the database, such as file:///srv/vulndb or https://vuln.example.
+# VULNDB is another database than that of hack/vulndb.sh, such as file:///srv/vulndb or https://vuln.example.
 vulncheck: ## known vulnerabilities in code that the programs call
-	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
-	cd release && $(GO) tool -modfile=../tools/go.mod govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
+	db=$$(hack/vulndb.sh) && \
+		$(TOOL) govulncheck -tags=grpcnotrace -db "$$db" ./... && \
+		cd release && $(GO) tool -modfile=../tools/go.mod govulncheck -tags=grpcnotrace -db "$$db" ./...
 
 docs: ## the pages as a web site, dist/docs/index.html; fails on a broken link
 	$(GO) run ./hack/docs $(DIST)/docs

@@ -93,6 +93,18 @@ with_history() {
 	stage "$@"
 }
 
+# with_vulndb NAME MINUTES COMMAND... is a stage that needs the database of hack/vulndb.sh. A machine that
+# can't get the database is reported and passes.
+with_vulndb() {
+	is_wanted "$1" || return 0
+	if ! VULNDB=$(hack/vulndb.sh); then
+		skipped+="$1 is not run: the database of vulnerabilities can't be downloaded, see hack/vulndb.sh"$'\n'
+		return
+	fi
+	export VULNDB
+	stage "$@"
+}
+
 # note_data reports data of the cloud that tests leave out, see internal/shareddata.
 note_data() {
 	[[ -d ${KINSHIP_DATA:-../shared/data} ]] ||

@@ -139,22 +139,22 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 			continue // Webhooks of others may be in the same configuration.
 		}
 		called = append(called, path)
-		if err := a.call(ctx, h.config); err != nil {
+		if err := callWebhook(ctx, h.config, a.address); err != nil {
 			return fmt.Errorf("not answered: webhook %s: %w", h.name, err)
 		}
 	}
 	return nil
 }
 
-// call sends an HTTP HEAD request to a webhook. The handler hidden answers 204 if the path ends in
-// the secret part.
-func (a *answering) call(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig) error {
+// callWebhook sends an HTTP HEAD request to a webhook. The handler hidden answers 204 if the path ends in
+// the secret part. callWebhook calls a clientConfig.service at the given address.
+func callWebhook(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(c.CABundle)
 	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS13}
-	target := "https://" + a.address + pathOf(c)
+	target := "https://" + address + pathOf(c)
 	switch {
 	case c.URL != nil:
 		target = *c.URL

@@ -84,7 +84,7 @@ func install(ctx context.Context, o Options, found error) error {
 func checkBefore(ctx context.Context, o Options, c client.Client, objects []client.Object, found error) error {
 	errs := []error{
 		found, checkNamespacesExist(ctx, o, c), checkUpgrade(ctx, o, c, definitionsOf(objects)), checkInstaller(ctx, c),
-		checkService(ctx, c, objects), checkSuperseded(ctx, o, c, objects),
+		checkService(ctx, c, objects), checkSuperseded(ctx, o, c, objects), checkRivals(ctx, o, c),
 	}
 	rehearsed := objects
 	if !o.Adopt {

@@ -72,7 +72,8 @@ type Options struct {
 	Namespaces []string
 	// Install makes [Run] apply the objects of the packs before the packs run.
 	Install bool
-	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship.
+	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship, and webhooks that a
+	// running operator answers at another address.
 	Adopt bool
 	// Version of this build. [Install] writes Version as a label on CustomResourceDefinitions. With
 	// an empty Version, [Install] writes no label, and compares no versions.
@@ -177,9 +178,17 @@ func (o Options) installation(mutatingPolicies bool) pack.Installation {
 		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies, Namespaces: o.Namespaces,
 	}
 	if o.WebhookHost != "" {
-		in.URL = "https://" + net.JoinHostPort(o.WebhookHost, strconv.Itoa(o.WebhookPort))
+		in.URL = "https://" + o.webhookAddress()
 	}
 	return in
+}
+
+// webhookAddress returns where the API server calls the webhooks: host and port, or a Service, which replicas share.
+func (o Options) webhookAddress() string {
+	if o.WebhookHost == "" {
+		return "Service " + service
+	}
+	return net.JoinHostPort(o.WebhookHost, strconv.Itoa(o.WebhookPort))
 }
 
 // names returns the DNS names or the IP address for the webhooks' certificate.

@@ -30,6 +30,7 @@ type Settings struct {
 	Identity    iot.Identity     `json:"identity,omitempty"`
 	LiftedBy    usage.LiftedBy   `json:"liftedBy,omitempty"`
 	WebhookHost string           `json:"webhookHost,omitempty"`
+	WebhookPort int              `json:"webhookPort,omitempty"`
 	LeaderElect bool             `json:"leaderElect,omitempty"`
 }
 
@@ -42,12 +43,21 @@ func (o Options) settings() (Settings, error) {
 	s := Settings{
 		Version: o.Version, Enforcement: o.Enforcement, Namespaces: o.Namespaces, Kinds: resourceNames(o.Usage.Kinds),
 		UsingKinds: resourceNames(o.Usage.Using), OamKinds: resourceNames(o.Oam.Kinds), Identity: o.Iot.Identity,
-		LiftedBy: o.Usage.LiftedBy, WebhookHost: o.WebhookHost, LeaderElect: o.LeaderElect,
+		LiftedBy: o.Usage.LiftedBy, WebhookHost: o.WebhookHost, WebhookPort: o.WebhookPort, LeaderElect: o.LeaderElect,
 	}
 	for _, p := range chosen {
 		s.Packs = append(s.Packs, p.Name)
 	}
 	return s, nil
+}
+
+// address returns where an operator with these [Settings] answers webhooks, as Options.webhookAddress does, or an empty
+// text for an operator that answers none or is of a release that did not record its port.
+func (s Settings) address() string {
+	if s.WebhookPort == 0 || s.Enforcement == pack.ByPolicy {
+		return ""
+	}
+	return Options{WebhookHost: s.WebhookHost, WebhookPort: s.WebhookPort}.webhookAddress()
 }
 
 // apply fills empty [Options] from the [Settings]. apply keeps each option that the caller has set.
