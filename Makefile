@@ -20,6 +20,7 @@ PLAIN      = ./api/... ./cmd/armgen ./config ./hack/... ./internal/docs/... ./in
 # On its own, with the operator of before: see .ci/run.
 UPGRADE    = $(MODULE)/test/upgrade
 RACED      = Test(Story|Together|ServersTogether|FairShares|KilledStreaming|KilledImporting|SharedAfterRestart)
+MANY       = Test(WaitingCost|TwoReplicas)
 GENERATED  = ':(glob)api/**/zz_generated.*' ':(glob)charts/**/zz_generated.*' config/crd docs/relations.md docs/reference docs/security.md docs/spec/azure/kinds.md docs/licences.md THIRD_PARTY_LICENSES
 DIST      ?= dist
 # The release module reads paths from its own directory.
@@ -36,7 +37,7 @@ define CLUSTER
 	for program in $(PROGRAMS); do ln -sfn localcluster $(@D)/$$program; done
 endef
 
-.PHONY: up build image verify-image release test-release test-chart test test-race test-tables test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify compatible fuzz bench clean
+.PHONY: up build image verify-image release test-release test-chart test test-race test-tables test-many test-openstack test-openstack-scenarios lint vulncheck docs generate generate-azure verify compatible fuzz bench clean
 .DELETE_ON_ERROR:
 
 up: build ; bin/kinship up
@@ -77,11 +78,15 @@ test-race: bin/k8s/localcluster ## all packages with -race, but of the tables on
 	CGO_ENABLED=1 $(TEST) -race $(GOTESTFLAGS) $(filter-out $(TABLES) $(UPGRADE),$(shell $(GO) list ./test/... ./...))
 	CGO_ENABLED=1 $(TEST) -race -run='^$(RACED)$$' $(GOTESTFLAGS) ./test/openstack
 
-test-tables: bin/k8s/localcluster ## the tables, without -race and without RACED
-	$(TEST) -skip='^$(RACED)$$' $(GOTESTFLAGS) $(TABLES)
+test-tables: bin/k8s/localcluster ## the tables without -race, and without what test-race and test-many run
+	$(TEST) -skip='^($(RACED)|$(MANY))$$' $(GOTESTFLAGS) $(TABLES)
+
+test-many: bin/k8s/localcluster ## tests of many objects with more objects
+	KINSHIP_MANY=1 CHAOS_SIZE=5 $(TEST) -run='^($(MANY)|TestConcurrentClients)$$' $(GOTESTFLAGS) \
+		./test/openstack ./test/iot ./test/chaos
 
 test-openstack: bin/k8s/localcluster ## the clients' contract and a story per kind, on real services
-	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do eval "$(GO) test -count=1 -timeout=15m $$tests $$GOTESTFLAGS"; done'
+	hack/openstack/test.sh sh -ec 'for tests in ./internal/cloud/openstack/contract/... "-run=TestStory ./test/openstack"; do eval "$(GO) test -vet=off -count=1 -timeout=15m $$tests $$GOTESTFLAGS"; done'
 
 test-openstack-scenarios: bin/k8s/localcluster ## the scenarios of all kinds, on real services
 	hack/openstack/test.sh $(GO) test -count=1 -timeout=30m -run=TestScenarios/real -parallel=4 $(GOTESTFLAGS) ./test/openstack
@@ -117,7 +122,7 @@ generate:
 	$(GO) run ./hack/reference docs/reference
 	$(GO) run ./hack/chart charts/kinship
 	$(GO) run ./hack/licences
-	KINSHIP_UPDATE=1 $(GO) test -count=1 -run TestRightsTable ./internal/app
+	KINSHIP_UPDATE=1 $(GO) test -vet=off -count=1 -run TestRightsTable ./internal/app
 
 # The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
 # TYPES a list of the resources to take: see internal/gen/azure.
