@@ -7,4 +7,4 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 KINSHIP_PREVIOUS=$(hack/previous.sh)
 export KINSHIP_PREVIOUS
-exec "${GO:-go}" test "$@" -count=1 -v -run 'TestUpgrade|TestMatrix'
+exec "${GO:-go}" test "$@" -vet=off -count=1 -v -run 'TestUpgrade|TestMatrix'

@@ -9,19 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGenerated: the committed files equal the files that `make generate` writes. A second run writes the
-// same files.
+// TestGenerated: the committed files, which an earlier run wrote, equal the files that `make generate` writes.
 func TestGenerated(t *testing.T) {
-	first, err := generate("../..")
+	generated, err := generate("../..")
 	if err != nil {
 		t.Fatal(err)
-	}
-	second, err := generate("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(first, second); diff != "" {
-		t.Errorf("the files differ from one time to the next:\n%.2000s", diff)
 	}
 	committed := map[string]string{}
 	for _, pattern := range []string{"templates/zz_generated.*", "files/zz_generated.*"} {
@@ -37,10 +29,10 @@ func TestGenerated(t *testing.T) {
 			committed[strings.TrimPrefix(filepath.ToSlash(path), "../../charts/kinship/")] = string(text)
 		}
 	}
-	if diff := cmp.Diff(committed, first); diff != "" {
+	if diff := cmp.Diff(committed, generated); diff != "" {
 		t.Errorf("run make generate (-committed +generated):\n%.4000s", diff)
 	}
-	for name, text := range first {
+	for name, text := range generated {
 		if strings.Contains(text, "mark-") {
 			t.Errorf("%s has a mark that no value replaces", name)
 		}

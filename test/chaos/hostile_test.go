@@ -25,8 +25,8 @@ import (
 )
 
 var (
-	hostileTime = flag.Duration("hostile", time.Minute, "how long TestHostile lasts")
-	hostileSeed = flag.Uint64("hostile-seed", 0, "what TestHostile does, which it tells; by chance if zero")
+	hostileTime = flag.Duration("hostile", hostileShort, "how long TestHostile lasts")
+	hostileSeed = flag.Uint64("hostile-seed", 0, "what TestHostile does, which it tells; if zero, see TestHostile")
 )
 
 // hostileSeeds are the seeds that found a fault, with the fault.
@@ -35,10 +35,10 @@ var hostileSeeds = map[uint64]string{
 }
 
 const (
-	// hostileRecent is how long each of hostileSeeds is tried, if the test lasts longer than
-	// hostileShort.
-	hostileRecent = 20 * time.Second
-	hostileShort  = time.Minute
+	// hostileShort is how long TestHostile lasts for each change, and how long each of hostileSeeds is tried.
+	hostileShort = 20 * time.Second
+	// hostileFixed is the seed for each change: a change fails because of the change, and not by chance.
+	hostileFixed = 1
 	// hostilePause is between what the tenant does and what he does next.
 	hostilePause = 50 * time.Millisecond
 	// hostileMemory is the most memory, in KiB, that an operator may ever take: what all
@@ -52,17 +52,20 @@ const (
 // administrator who deletes guards by accident, and somebody who kills operators do what
 // they like, in an order that a seed repeats, beside an honest tenant. What is his stays
 // as it should be, and in the end nothing is left, nothing there twice, and nothing
-// deleted that was to stay.
+// deleted that was to stay. A test that lasts longer than hostileShort tries hostileSeeds and then
+// a seed by chance.
 //
 //	go test ./test/chaos -run TestHostile -timeout 20m -hostile 10m
 //	go test ./test/chaos -run TestHostile -hostile-seed 42
 func TestHostile(t *testing.T) {
-	if *hostileSeed == 0 && *hostileTime > hostileShort {
-		for seed, found := range hostileSeeds {
-			t.Run(found, func(t *testing.T) { hostile(t, seed, hostileRecent) })
-		}
+	if *hostileSeed != 0 || *hostileTime <= hostileShort {
+		hostile(t, cmp.Or(*hostileSeed, hostileFixed), *hostileTime)
+		return
 	}
-	hostile(t, cmp.Or(*hostileSeed, rand.Uint64()), *hostileTime)
+	for seed, found := range hostileSeeds {
+		t.Run(found, func(t *testing.T) { hostile(t, seed, hostileShort) })
+	}
+	hostile(t, rand.Uint64(), *hostileTime)
 }
 
 // afternoon is a run of TestHostile.

@@ -203,21 +203,6 @@ func meddled(
 	uninstall(t)
 }
 
-// TestEnforcementRestored: an operator with --install restores every changed object.
-func TestEnforcementRestored(t *testing.T) {
-	installs := func(enforced func(*app.Options)) *operator.Operator { return operator.Start(t, enforced) }
-	meddled(t, installs, func(t *testing.T, k protection, m meddling, _ client.Object) {
-		t.Helper()
-		meddled := m.obj.GetResourceVersion()
-		testenv.Eventually(t, func() error {
-			if now := edition(t, k.c, m.obj); now == "" || now == meddled {
-				return fmt.Errorf("nobody has put %s right", m.obj.GetName())
-			}
-			return nil
-		})
-	})
-}
-
 // TestEnforcementLost: with an operator without --install, the Usages have the reason
 // NotEnforced, with a message that says what to do, until the object is restored.
 func TestEnforcementLost(t *testing.T) {

@@ -204,33 +204,22 @@ func (a alteration) of(t *testing.T, c client.Client, guard client.Object) bool 
 	return applies
 }
 
-// everyAlteration alters each guard of all packs in each way and in both modes of enforcement:
-// all guards at once in one way after the other. everyAlteration ends with the first failure, as
-// eachGuard does.
-func everyAlteration(
-	t *testing.T, start func(by pack.Enforcement) *operator.Operator,
-	test func(t *testing.T, c client.Client, o *operator.Operator, guards []client.Object),
-) {
+// eachAlteration alters each guard of all packs in each way: all guards at once in one way after the
+// other. eachAlteration ends with the first failure, as each does.
+func (g guarded) eachAlteration(t *testing.T, test func(t *testing.T, guards []client.Object)) {
 	t.Helper()
-	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		o := start(by)
-		c := operator.Client(t)
-		for _, a := range alterations {
-			passed := t.Run(string(by)+"/"+a.name, func(t *testing.T) {
-				var guards []client.Object
-				for _, guard := range guardsOf(t, c, by) {
-					if a.of(t, c, guard) {
-						guards = append(guards, guard)
-					}
+	for _, a := range alterations {
+		passed := t.Run(string(g.by)+"/"+a.name, func(t *testing.T) {
+			var guards []client.Object
+			for _, guard := range guardsOf(t, g.c, g.by) {
+				if a.of(t, g.c, guard) {
+					guards = append(guards, guard)
 				}
-				test(t, c, o, guards)
-			})
-			if !passed {
-				t.Fatal("the other alterations are not tried")
 			}
-		}
-		if err := o.Stop(); err != nil {
-			t.Error(err)
+			test(t, guards)
+		})
+		if !passed {
+			t.Fatal("the other alterations are not tried")
 		}
 	}
 }
@@ -248,46 +237,24 @@ func inForce(t *testing.T, c client.Client, template client.Object) error {
 	return nil
 }
 
-// TestGuardsAltered takes the force of each guard of each pack in each way, without deleting
-// it. Where the operator installs, it restores the guard.
-func TestGuardsAltered(t *testing.T) {
-	start := func(by pack.Enforcement) *operator.Operator {
-		return operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = nil, by })
-	}
-	everyAlteration(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, guards []client.Object) {
+// testGuardsAltered takes the force of each guard of each pack in each way, without deleting
+// the guard. The operator restores the guard.
+func testGuardsAltered(t *testing.T, g guarded) {
+	g.eachAlteration(t, func(t *testing.T, guards []client.Object) {
 		t.Helper()
 		for _, guard := range guards {
-			testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, c, guard) })
+			testenv.EventuallyWithin(t, restoring, func() error { return inForce(t, g.c, guard) })
 		}
 	})
 }
 
-// TestGuardsWeak takes the force of each guard where somebody else installs. The operator says
-// which guard is altered until somebody restores it.
-func TestGuardsWeak(t *testing.T) {
-	start := func(by pack.Enforcement) *operator.Operator {
-		all := func(o *app.Options) { o.Packs, o.Enforcement = nil, by }
-		if err := operator.Start(t, all).Stop(); err != nil {
-			t.Fatal(err)
-		}
-		return operator.Start(t, all, func(o *app.Options) { o.Install, o.Adopt = false, false })
-	}
-	everyAlteration(t, start, func(t *testing.T, c client.Client, o *operator.Operator, guards []client.Object) {
+// testGuardsWeak takes the force of each guard in each way. The operator says which guard is
+// altered until somebody restores the guard.
+func testGuardsWeak(t *testing.T, g guarded) {
+	g.eachAlteration(t, func(t *testing.T, guards []client.Object) {
 		t.Helper()
-		count := func(want int) func() error {
-			return func() error {
-				got := 0.0
-				for _, v := range operator.Metrics(t, "kinship_guards_altered") {
-					got += v
-				}
-				if int(got) != want {
-					return fmt.Errorf("%v guards are altered, want %d", got, want)
-				}
-				return nil
-			}
-		}
-		testenv.Eventually(t, count(len(guards)))
-		log := o.Log()
+		testenv.Eventually(t, g.count(t, "altered", len(guards)))
+		log := g.o.Log()
 		if !strings.Contains(log, "level=WARN msg=\"Protection is off\"") {
 			t.Error("the log does not warn")
 		}
@@ -297,14 +264,14 @@ func TestGuardsWeak(t *testing.T) {
 			}
 			testenv.Eventually(t, func() error {
 				live := guard.DeepCopyObject().(client.Object)
-				if err := c.Get(t.Context(), client.ObjectKeyFromObject(guard), live); err != nil {
+				if err := g.c.Get(t.Context(), client.ObjectKeyFromObject(guard), live); err != nil {
 					return err
 				}
 				pack.Rectify(live, guard)
-				return c.Update(t.Context(), live)
+				return g.c.Update(t.Context(), live)
 			})
 		}
-		testenv.Eventually(t, count(0))
+		testenv.Eventually(t, g.count(t, "altered", 0))
 	})
 }
 

@@ -96,35 +96,28 @@ func popRules(content map[string]any) (rules []any) {
 	return rules
 }
 
-// eachGuard deletes one guard after the other, of all packs and in both modes of
-// enforcement, while the operator of start runs, and calls test for each. eachGuard ends with the
-// first failure: if no guard is restored, the waits for all guards take longer than go test's limit.
-func eachGuard(
-	t *testing.T, start func(by pack.Enforcement) *operator.Operator,
-	test func(t *testing.T, c client.Client, o *operator.Operator, deleted client.Object),
-) {
+// guarded is an operator of all packs, with its guards in one mode of enforcement.
+type guarded struct {
+	c  client.Client
+	o  *operator.Operator
+	by pack.Enforcement
+}
+
+// eachEnforcement runs tests one after the other with one operator of all packs, in both modes of
+// enforcement. Where somebody else installs, the operator does not.
+func eachEnforcement(t *testing.T, installs bool, tests ...func(t *testing.T, g guarded)) {
 	t.Helper()
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		o := start(by)
-		c := operator.Client(t)
-		all := guardsOf(t, c, by)
-		if len(all) < 10 {
-			t.Errorf("by %s there are %d guards, want those of all packs", by, len(all))
-		}
-		for _, obj := range all {
-			passed := t.Run(fmt.Sprintf("%s/%T %s", by, obj, obj.GetName()), func(t *testing.T) {
-				before := obj.DeepCopyObject().(client.Object)
-				if err := c.Get(t.Context(), client.ObjectKeyFromObject(obj), before); err != nil {
-					t.Fatal(err)
-				}
-				if err := c.Delete(t.Context(), obj.DeepCopyObject().(client.Object)); err != nil {
-					t.Fatal(err)
-				}
-				test(t, c, o, before)
-			})
-			if !passed {
-				t.Fatal("the other guards are not tried")
+		all := func(o *app.Options) { o.Packs, o.Enforcement = nil, by }
+		o := operator.Start(t, all)
+		if !installs {
+			if err := o.Stop(); err != nil {
+				t.Fatal(err)
 			}
+			o = operator.Start(t, all, func(o *app.Options) { o.Install, o.Adopt = false, false })
+		}
+		for _, test := range tests {
+			test(t, guarded{operator.Client(t), o, by})
 		}
 		if err := o.Stop(); err != nil {
 			t.Error(err)
@@ -132,32 +125,59 @@ func eachGuard(
 	}
 }
 
-// TestGuardsDeleted deletes each guard of each pack in turn. Where the operator installs, it
-// restores the guard.
-func TestGuardsDeleted(t *testing.T) {
-	l := newLand(t)
-	l.Create(l.configMap("used"), l.secret("using"))
-	u := l.usage("kept") // Its kind is in the rules of a webhook.
-	start := func(by pack.Enforcement) *operator.Operator {
-		o := operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = nil, by })
-		if by == pack.ByWebhook {
-			l.Create(u)
-			l.awaitReady(u)
-		} else {
+// TestGuardsRestored: where the operator installs, it restores guards.
+func TestGuardsRestored(t *testing.T) { eachEnforcement(t, true, testGuardsDeleted, testGuardsAltered) }
+
+// TestGuardsOff: where somebody else installs, the operator says which guards are missing or altered.
+func TestGuardsOff(t *testing.T) { eachEnforcement(t, false, testGuardsMissing, testGuardsWeak) }
+
+// each deletes one guard after the other, of all packs, and calls test for each. It ends with the
+// first failure: if no guard is restored, the waits for all guards take longer than go test's limit.
+func (g guarded) each(t *testing.T, test func(t *testing.T, deleted client.Object)) {
+	t.Helper()
+	all := guardsOf(t, g.c, g.by)
+	if len(all) < 10 {
+		t.Errorf("by %s there are %d guards, want those of all packs", g.by, len(all))
+	}
+	for _, obj := range all {
+		passed := t.Run(fmt.Sprintf("%s/%T %s", g.by, obj, obj.GetName()), func(t *testing.T) {
+			before := obj.DeepCopyObject().(client.Object)
+			if err := g.c.Get(t.Context(), client.ObjectKeyFromObject(obj), before); err != nil {
+				t.Fatal(err)
+			}
+			if err := g.c.Delete(t.Context(), obj.DeepCopyObject().(client.Object)); err != nil {
+				t.Fatal(err)
+			}
+			test(t, before)
+		})
+		if !passed {
+			t.Fatal("the other guards are not tried")
+		}
+	}
+}
+
+// testGuardsDeleted deletes each guard of each pack in turn. The operator restores the guard.
+func testGuardsDeleted(t *testing.T, g guarded) {
+	if g.by == pack.ByWebhook {
+		l := newLand(t)
+		l.Create(l.configMap("used"), l.secret("using"))
+		u := l.usage("kept") // Its kind is in the rules of a webhook.
+		l.Create(u)
+		l.awaitReady(u)
+		defer func() {
 			l.Delete(u)
 			l.Gone(u)
-		}
-		return o
+		}()
 	}
-	eachGuard(t, start, func(t *testing.T, c client.Client, _ *operator.Operator, deleted client.Object) {
+	g.each(t, func(t *testing.T, deleted client.Object) {
 		t.Helper()
 		before := contentIn(t, deleted)
 		kept := popRules(before)
 		testenv.EventuallyWithin(t, restoring, func() error {
-			if now := uidOf(t, c, deleted); now == "" || now == string(deleted.GetUID()) {
+			if now := uidOf(t, g.c, deleted); now == "" || now == string(deleted.GetUID()) {
 				return fmt.Errorf("the operator has not restored %T %s", deleted, deleted.GetName())
 			}
-			now := contentOf(t, c, deleted)
+			now := contentOf(t, g.c, deleted)
 			rules := popRules(now)
 			if diff := cmp.Diff(now, before); diff != "" {
 				return fmt.Errorf("the restored %T %s is another one (-now +before):\n%s", deleted, deleted.GetName(), diff)
@@ -170,39 +190,35 @@ func TestGuardsDeleted(t *testing.T) {
 	})
 }
 
-// TestGuardsMissing deletes each guard in turn where somebody else installs. The operator
-// says which is missing until it is there again.
-func TestGuardsMissing(t *testing.T) {
-	start := func(by pack.Enforcement) *operator.Operator {
-		all := func(o *app.Options) { o.Packs, o.Enforcement = nil, by }
-		if err := operator.Start(t, all).Stop(); err != nil {
-			t.Fatal(err)
+// count returns nil if the operator says so many guards are missing, or altered.
+func (g guarded) count(t *testing.T, state string, want int) func() error {
+	t.Helper()
+	return func() error {
+		got := 0.0
+		for _, v := range operator.Metrics(t, "kinship_guards_"+state) {
+			got += v
 		}
-		return operator.Start(t, all, func(o *app.Options) { o.Install, o.Adopt = false, false })
+		if int(got) != want {
+			return fmt.Errorf("%v guards are %s, want %d", got, state, want)
+		}
+		return nil
 	}
-	eachGuard(t, start, func(t *testing.T, c client.Client, o *operator.Operator, deleted client.Object) {
+}
+
+// testGuardsMissing deletes each guard in turn. The operator says which guard is missing until the
+// guard is there again.
+func testGuardsMissing(t *testing.T, g guarded) {
+	g.each(t, func(t *testing.T, deleted client.Object) {
 		t.Helper()
-		count := func(want int) func() error {
-			return func() error {
-				got := 0.0
-				for _, v := range operator.Metrics(t, "kinship_guards_missing") {
-					got += v
-				}
-				if int(got) != want {
-					return fmt.Errorf("%v guards are missing, want %d", got, want)
-				}
-				return nil
-			}
-		}
-		testenv.Eventually(t, count(1))
-		if log := o.Log(); !strings.Contains(log, "level=WARN msg=\"Protection is off\"") ||
+		testenv.Eventually(t, g.count(t, "missing", 1))
+		if log := g.o.Log(); !strings.Contains(log, "level=WARN msg=\"Protection is off\"") ||
 			!strings.Contains(log, deleted.GetName()+" missing") {
 			t.Errorf("the log does not say that %s is missing", deleted.GetName())
 		}
 		deleted.SetResourceVersion("")
 		deleted.SetUID("")
-		testenv.Eventually(t, func() error { return ignoreExists(c.Create(t.Context(), deleted)) })
-		testenv.Eventually(t, count(0))
+		testenv.Eventually(t, func() error { return ignoreExists(g.c.Create(t.Context(), deleted)) })
+		testenv.Eventually(t, g.count(t, "missing", 0))
 	})
 }
 
