@@ -9,7 +9,8 @@
 //
 //   - tree: measureTree creates a tree of depth 4, dependents first. The makespan lasts from
 //     the first Create until every object is Ready. The critical path is the median of three chains
-//     of the depth of the tree, each built alone. The emulator requests pauses between polls by
+//     of the depth of the tree, each built alone. A chain has all subnets of a network, because Azure
+//     creates one subnet of a network at a time. The emulator requests pauses between polls by
 //     Retry-After as Azure does, unless --eager is set;
 //   - group: measureGroup deletes a ResourceGroup with many dependents. The time lasts from the
 //     end of the group in the cloud until the API server has deleted the last object;

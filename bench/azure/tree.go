@@ -85,8 +85,8 @@ func measureTree(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, r.stop()) }()
 	var alone []time.Duration
 	for i := range chains {
-		all := elementsOf(fmt.Sprintf("chain-%d", i), 8, 0)
-		chain := []element{all[0], all[1], all[2], all[3], all[7]} // Group, table, network, subnet, interface.
+		// Group, table, network, its subnets, of which Azure creates one after another, and an interface in each.
+		chain := elementsOf(fmt.Sprintf("chain-%d", i), 3+2*subnets, 0)
 		took, err := r.build(ctx, chain)
 		if err != nil {
 			return err

@@ -210,8 +210,9 @@ var (
 		int64(0), int64(-1), int64(70000), 1.5, -1e-7, 1e21, int64(1<<53 + 1), int64(1<<63 - 1), int64(-1 << 63),
 	}
 	texts = []string{
-		"", " ", "yes", "Null", "~", "0x1F", "0755", "1e3", "1_000", ".inf", "1:30", "2020-01-01", "a: b", "# a", "---", "- a",
-		"|", "a\nb\n", "\n", " a", "a ", "\ta", "{{a}}", "<&>", "'\"", `\`, "é", "\u0085", "\u2028", "\ufeff", "\x00", "\x1b", "\x7f", "\u0080", "\ufffe", "\uffff", "\u2029", "😀",
+		"", " ", "yes", "Null", "~", "0x1F", "0755", "1e3", "1_000", ".inf", "1:30", "2020-01-01", "a: b", "# a", "---",
+		"- a", "|", "a\nb\n", "\n", " a", "a ", "\ta", "{{a}}", "<&>", "'\"", `\`, "é", "\u0085", "\u2028", "\u2029", "\ufeff",
+		"\x00", "\x1b", "\x7f", "\u0080", "\ufffe", "\uffff", "😀",
 		"[parameters('a')]", strings.Repeat("long ", 40),
 	}
 )
@@ -234,8 +235,8 @@ func drawnText(t *rapid.T, s *catalogue.Shape, id string) string {
 	}
 	return rapid.SampledFrom([]string{
 		wanted, wanted, strings.ToLower(wanted), strings.Replace(wanted, "resourceGroups", "resourcegroups", 1),
-		strings.Replace(wanted, inSubscription, "/subscriptions/Other", 1), wanted + "/", wanted + "/parts/a", id, id + "/parts/a",
-		id + "/", idOfType("My.Other/things/parts"), inSubscription, inGroup, "/", "/x", "//", "/providers/My.Other/things/a",
+		strings.Replace(wanted, inSubscription, "/subscriptions/Other", 1), wanted + "/", wanted + "/parts/a", id,
+		id + "/parts/a", id + "/", idOfType("My.Other/things/parts"), inSubscription, inGroup, "/", "/x", "//", "/providers/My.Other/things/a",
 		"/subscriptions//resourceGroups/a", wanted + "?a=b", wanted + "/a b/c",
 	}).Draw(t, "id")
 }

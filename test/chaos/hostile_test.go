@@ -122,6 +122,7 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 	a.restart() // So that nothing is told from memory alone.
 	t.Logf("done: %v; %v; cloud: %v; Azure: %v", a.counts, a.tenant.counts, a.cloud.good.CallCount(""),
 		a.azure.good.CallCount(""))
+	t.Logf("answers of the hostile clouds: %v", a.cloud.answered())
 	a.honest.check()
 	a.azure.gone.Store(true) // As with the other cloud: see leave.
 	a.tenant.leave()

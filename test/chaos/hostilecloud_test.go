@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -16,13 +17,18 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// moods are what a hostile cloud may be in.
-var moods = []string{"good", "hanging", "lying", "flooding", "redirecting", "refusing"}
+// moods are what a hostile cloud may be in: it does not answer, answers with ids and values that are wrong or no JSON,
+// without an end, byte by byte, with another address, with an error, with the request to come back in a year, or with
+// the promise to do later what it never does.
+var moods = []string{
+	"good", "hanging", "lying", "flooding", "dripping", "redirecting", "refusing", "deferring", "promising",
+}
 
 // evilCloud stands before an emulated cloud, and answers as its mood is.
 type evilCloud struct {
@@ -39,13 +45,15 @@ type evilCloud struct {
 	random  *rand.Rand
 	mood    string
 	changed chan struct{} // closed when the mood changes
+	// answers counts the answers of both clouds by their mood.
+	answers map[string]int
 }
 
 func newEvilCloud(t *testing.T, seed uint64, alien func() []string) *evilCloud {
 	t.Helper()
 	c := &evilCloud{
 		good: operator.Cloud(t, emulator.Options{}), alien: alien, mood: "good", changed: make(chan struct{}),
-		random: rand.New(rand.NewPCG(seed, 2)),
+		answers: map[string]int{}, random: rand.New(rand.NewPCG(seed, 2)),
 	}
 	target, err := url.Parse(c.good.URL())
 	if err != nil {
@@ -101,6 +109,7 @@ func (c *evilCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.answer
 // answer answers a request to a cloud with an address as the mood is. A good cloud has proxy answer.
 func (c *evilCloud) answer(w http.ResponseWriter, r *http.Request, address string, proxy http.Handler) {
 	mood, changed, n := c.now()
+	c.count(mood, address)
 	switch {
 	case mood == "hanging":
 		select {
@@ -110,9 +119,11 @@ func (c *evilCloud) answer(w http.ResponseWriter, r *http.Request, address strin
 		panic(http.ErrAbortHandler) // The connection ends without an answer.
 	case mood == "flooding":
 		flood(w, address+r.URL.Path, n, changed)
+	case mood == "dripping":
+		drip(w, r, changed)
 	case mood == "redirecting":
 		codes := []int{http.StatusTemporaryRedirect, http.StatusFound, http.StatusPermanentRedirect}
-		places := []string{c.trap, "http://169.254.169.254/latest/meta-data", address + r.URL.Path}
+		places := []string{c.trap, metadata, address + r.URL.Path}
 		http.Redirect(w, r, places[n%len(places)], codes[n/8%len(codes)])
 	case mood == "refusing":
 		codes := []int{
@@ -121,10 +132,62 @@ func (c *evilCloud) answer(w http.ResponseWriter, r *http.Request, address strin
 		}
 		w.Header().Set("Retry-After", strconv.Itoa(n%3))
 		w.WriteHeader(codes[n/8%len(codes)])
+	case mood == "deferring":
+		codes := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusAccepted}
+		w.Header().Set("Retry-After", strconv.Itoa(365*24*60*60))
+		w.WriteHeader(codes[n%len(codes)])
+	case mood == "promising":
+		for i, header := range []string{"Location", "Azure-AsyncOperation"} {
+			if place := []string{"", c.trap, metadata, ":", address + "/never"}[n>>(3*i)%5]; place != "" {
+				w.Header().Set(header, place)
+			}
+		}
+		w.WriteHeader(http.StatusAccepted)
 	case mood == "lying" && n%8 == 0: // Nothing is done, and all is said to be well.
 		_, _ = io.WriteString(w, []string{"{}", "[]", "null", "", `{"networks":{}}`, "<html>"}[n/8%6])
 	default:
 		proxy.ServeHTTP(w, r)
+	}
+}
+
+// count counts an answer of the cloud with an address.
+func (c *evilCloud) count(mood, address string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if address == c.url {
+		c.answers["OpenStack "+mood]++
+		return
+	}
+	c.answers["Azure "+mood]++
+}
+
+// answered returns the answers of both clouds by their mood.
+func (c *evilCloud) answered() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.answers)
+}
+
+// metadata is the address at which clouds tell machines their secrets.
+const metadata = "http://169.254.169.254/latest/meta-data"
+
+// drip answers with a byte now and then, without an end.
+func drip(w http.ResponseWriter, r *http.Request, changed <-chan struct{}) {
+	pause := time.NewTicker(hostilePause)
+	defer pause.Stop()
+	_, err := io.WriteString(w, `{"id":"`)
+	for err == nil {
+		if err = http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+		select {
+		case <-changed:
+			return
+		case <-r.Context().Done():
+			return
+		case <-pause.C:
+			_, err = io.WriteString(w, "a")
+		}
 	}
 }
 

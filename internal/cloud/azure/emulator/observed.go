@@ -51,7 +51,8 @@ func redisType(name string) Type {
 	return Type{
 		Name: "Microsoft.Cache/redis/" + name, Create: flow, Update: flow, Exclusive: Serving,
 		Delete: Flow{
-			Style: AsyncLocation, State: "Deleting", Takes: short, RetryAfter: 3, Operation: operations, Result: operationResults,
+			Style: AsyncLocation, State: "Deleting", Takes: short, RetryAfter: 3, Operation: operations,
+			Result: operationResults,
 		},
 	}
 }
