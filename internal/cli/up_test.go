@@ -65,24 +65,24 @@ func run(t *testing.T, interruptAt string, args ...string) (out string, code int
 	return out, cmd.ProcessState.ExitCode()
 }
 
-// TestUpOnce runs in continuous integration: every step of every story.
-func TestUpOnce(t *testing.T) {
-	out, code := run(t, "", "--once")
-	if code != 0 || strings.Contains(out, "✗") {
-		t.Errorf("exit code %d", code)
-	}
-	if !strings.Contains(out, "Release/my-prometheus-chart (Usage release-uses-cluster).") {
-		t.Error("the answer of the API server is not told")
-	}
-}
-
-// TestUp stays until Ctrl-C, in a directory that is kept, and starts there again.
+// TestUp ends by itself with --once after every step of every story, and keeps the directory. Without
+// --once, TestUp starts there again and stays until Ctrl-C.
 func TestUp(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 {
-		out, code := run(t, "ready", "--data-dir", dir)
-		if code != 0 || !strings.HasSuffix(out, "\nready\n") || strings.Contains(out, "✗") {
-			t.Errorf("exit code %d", code)
+	for _, way := range []struct {
+		args        []string
+		interruptAt string
+		end         string
+	}{
+		{[]string{"--once"}, "", ""},
+		{nil, "ready", "\nready\n"},
+	} {
+		out, code := run(t, way.interruptAt, append(way.args, "--data-dir", dir)...)
+		if code != 0 || !strings.HasSuffix(out, way.end) || strings.Contains(out, "✗") {
+			t.Errorf("%v: exit code %d", way.args, code)
+		}
+		if !strings.Contains(out, "Release/my-prometheus-chart (Usage release-uses-cluster).") {
+			t.Errorf("%v: the answer of the API server is not told", way.args)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "kubeconfig")); err != nil {
 			t.Error(err)
