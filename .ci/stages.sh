@@ -132,6 +132,13 @@ show_scale() {
 	grep -E '^(onboarding|idle|release-plain) .*[0-9]  |Deployment|IotConnector' "$logs/scale.log" || true
 }
 
+# show_rotation prints how many deletions a second were answered while certificates were replaced.
+show_rotation() {
+	[[ -f $logs/rotate.log ]] || return 0
+	echo "== rotate"
+	grep -hoE 'deletions were answered: .*' "$logs/rotate.log" || true
+}
+
 # finish prints the times and what go test said, whatever happened before.
 finish() {
 	local status=$?
@@ -147,6 +154,7 @@ finish() {
 	fi
 	show_tests
 	show_scale
+	show_rotation
 	echo "== times"
 	printf '%s%-10s %3d:%02d of %2d:00\n' "$table" total $((SECONDS / 60)) $((SECONDS % 60)) "$budget"
 	if [[ -n $skipped ]]; then

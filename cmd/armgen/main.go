@@ -2,113 +2,13 @@
 package main
 
 import (
-	"fmt"
-	"io/fs"
 	"os"
 
-	"github.com/spf13/cobra"
-
-	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/gen/azure"
+	"github.com/kinship-dev/kinship/internal/gen/azure/command"
 )
 
 func main() {
-	if err := command().Execute(); err != nil {
+	if err := command.New().Execute(); err != nil {
 		os.Exit(1)
 	}
-}
-
-// input is the flags of all commands.
-type input struct {
-	schemas, types, configs []string
-	strict                  bool
-}
-
-func command() *cobra.Command {
-	root := &cobra.Command{
-		Use: "armgen", SilenceUsage: true,
-		Short: "Make a catalogue of Azure's resource types from ARM deployment schemas",
-	}
-	var in input
-	flags := root.PersistentFlags()
-	flags.StringArrayVar(&in.schemas, "schemas", nil,
-		"directory with the folders of schema.management.azure.com, such as schemas/2020-03-01 (may be repeated)")
-	flags.StringArrayVar(&in.types, "types", nil,
-		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
-	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
-	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
-	root.AddCommand(in.catalogue(), in.explain(), in.stats(), crds())
-	return root
-}
-
-// explain is the command that shows the relationships of a type.
-func (in *input) explain() *cobra.Command {
-	return &cobra.Command{
-		Use: "explain TYPE", Short: "Show the relationships of a type", Args: cobra.ExactArgs(1),
-		Example: "  armgen explain Microsoft.Network/virtualNetworks/subnets --schemas DIR",
-		RunE: func(cmd *cobra.Command, types []string) error {
-			_, c, err := in.generate()
-			if err != nil {
-				return err
-			}
-			return azure.Explain(cmd.OutOrStdout(), c, types[0])
-		},
-	}
-}
-
-// stats is the command that counts relationships.
-func (in *input) stats() *cobra.Command {
-	return &cobra.Command{
-		Use: "stats", Short: "Count owners and references", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			m, _, err := in.generate()
-			if err != nil {
-				return err
-			}
-			azure.Stats(cmd.OutOrStdout(), m)
-			return nil
-		},
-	}
-}
-
-// generate runs the generator on the flags' files.
-func (in *input) generate() (azure.Model, *catalogue.Catalogue, error) {
-	l, config, err := in.load()
-	if err != nil {
-		return azure.Model{}, nil, err
-	}
-	return azure.Generate(l, config)
-}
-
-// load reads the flags' files.
-func (in *input) load() (*azure.Library, *azure.Config, error) {
-	directories := make([]fs.FS, 0, len(in.schemas))
-	for _, d := range in.schemas {
-		directories = append(directories, os.DirFS(d))
-	}
-	var types [][]byte
-	for _, file := range in.types {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, err
-		}
-		types = append(types, text)
-	}
-	config, err := azure.DefaultConfig(in.strict)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, file := range in.configs {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, err
-		}
-		more, err := azure.ParseConfig(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
-		}
-		config.Add(more)
-	}
-	l, err := azure.Load(directories, types...)
-	return l, config, err
 }

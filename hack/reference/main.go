@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/kinship-dev/kinship/config"
+	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/gen/azure/command"
 	"github.com/kinship-dev/kinship/internal/reference"
 )
 
@@ -17,15 +19,16 @@ func main() {
 	}
 }
 
-// run writes a page of reference.Pages for each API group into a directory.
+// run writes a page of reference.Pages for each API group, and the page of reference.Commands, into a directory.
 func run(directory string) error {
 	pages, err := reference.Pages(config.Definitions, "crd")
 	if err != nil {
 		return err
 	}
-	for group, text := range pages {
-		if err := os.WriteFile(filepath.Join(directory, group+".md"), []byte(text), 0o644); err != nil {
-			return fmt.Errorf("write the page of %s: %w", group, err)
+	pages["cli"] = reference.Commands(cli.ConnectionFlags(), cli.Command(), command.New())
+	for name, text := range pages {
+		if err := os.WriteFile(filepath.Join(directory, name+".md"), []byte(text), 0o644); err != nil {
+			return fmt.Errorf("write page %s: %w", name, err)
 		}
 	}
 	return nil

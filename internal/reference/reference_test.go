@@ -132,6 +132,7 @@ func TestCommitted(t *testing.T) {
 		}
 		got[strings.TrimSuffix(filepath.Base(file), ".md")] = string(text)
 	}
+	delete(got, "cli") // `make verify` compares the page of the commands: a test of all commands would link the program.
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("docs/reference is out of date: make generate (-want +got):\n%s", diff)
 	}

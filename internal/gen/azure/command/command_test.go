@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -44,7 +44,7 @@ func run(t *testing.T, config string, arguments ...string) (output, directory st
 	for i, a := range arguments {
 		arguments[i] = strings.ReplaceAll(a, "DIR", directory)
 	}
-	cmd := command()
+	cmd := New()
 	var b bytes.Buffer
 	cmd.SetOut(&b)
 	cmd.SetErr(&b)
