@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -42,7 +43,7 @@ func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
 // "Available is False, Ready is False (Waiting): waiting for Secret/cloud".
 func describe(conditions ...metav1.Condition) string {
 	c := conditions[0]
-	text := strings.Join(each(conditions, func(c metav1.Condition) string {
+	text := strings.Join(lists.Map(conditions, func(c metav1.Condition) string {
 		return fmt.Sprintf("%s is %s", c.Type, c.Status)
 	}), ", ")
 	if c.Reason != "" {
@@ -152,7 +153,7 @@ func conditionFindings(n *Node, conditions []metav1.Condition, told ...object.ID
 		}
 		groups[i] = append(groups[i], c)
 	}
-	return each(groups, func(g []metav1.Condition) *Finding {
+	return lists.Map(groups, func(g []metav1.Condition) *Finding {
 		reporter := cmp.Or(manager(n, `k:{\"type\":\"`+g[0].Type+`\"}`),
 			fmt.Sprintf("the controller of %s objects", n.ID.GroupKind()))
 		return &Finding{

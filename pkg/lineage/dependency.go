@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/graph"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -36,7 +37,7 @@ func (x *explainer) dependencies(ctx context.Context, n *Node) []dependency {
 	edges := x.index.From(n.object())
 	edges = slices.DeleteFunc(edges, func(e relation.Edge) bool { return e.Role != relation.Dependency })
 	targets := neighbours(edges, func(e relation.Edge) []*Node { return x.members(ctx, e.Target) })
-	return each(targets, func(target neighbour) dependency {
+	return lists.Map(targets, func(target neighbour) dependency {
 		d := dependency{neighbour: target, optional: true}
 		for _, e := range target.edges {
 			r := x.rules.of(e)

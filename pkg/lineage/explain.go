@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kinship-dev/kinship/pkg/graph"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -172,19 +173,10 @@ func (x *explainer) readFirst(ctx context.Context, nodes []*Node) {
 	x.readStatus(ctx, nodes[:min(len(nodes), maxNamed)]...)
 }
 
-// each returns the results of a function for each item.
-func each[T, R any](items []T, of func(T) R) []R {
-	results := make([]R, 0, len(items))
-	for _, item := range items {
-		results = append(results, of(item))
-	}
-	return results
-}
-
 // joinIDs returns the IDs of the first maxNamed nodes as text, and counts the others.
 func joinIDs(nodes []*Node) string {
 	named := findEach(object.ID{}, nodes, func(n *Node) *Finding { return &Finding{Text: n.ID.String()} })
-	return strings.Join(each(named, func(f *Finding) string { return f.Text }), ", ")
+	return strings.Join(lists.Map(named, func(f *Finding) string { return f.Text }), ", ")
 }
 
 // ownerFindings returns whether the owners of a [Node] are deleted or being deleted, so

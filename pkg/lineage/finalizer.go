@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // Waits is the set of objects that a [Finalizer] waits for.
@@ -88,7 +90,7 @@ func (x *explainer) finalizerOn(n *Node, name string, held bool) Finalizer {
 	if len(kinds) == 0 || (!held && slices.Contains(kinds, n.ID.GroupKind())) {
 		return f
 	}
-	names := each(kinds, func(gk schema.GroupKind) string { return gk.Kind })
+	names := lists.Map(kinds, func(gk schema.GroupKind) string { return gk.Kind })
 	f.Waits, f.When = waitsForHolders, fmt.Sprintf("no %s refers to it", strings.Join(names, " or "))
 	if f.By == "" {
 		f.By = fmt.Sprintf("the controller of %s objects", kinds[0])
@@ -146,7 +148,7 @@ func (x *explainer) terminatingFindings(ctx context.Context, n *Node) []*Finding
 			others = append(others, f)
 		}
 	}
-	return each(slices.Concat(holding, others), func(f Finalizer) *Finding { return x.finalizerFinding(ctx, d, f) })
+	return lists.Map(slices.Concat(holding, others), func(f Finalizer) *Finding { return x.finalizerFinding(ctx, d, f) })
 }
 
 // finishingFinding describes a deleted node without finalizers.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -73,7 +74,7 @@ func (c *Cluster) Find(ctx context.Context, kindName, name, namespace string) (*
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		names := each(found, func(n *Node) string { return n.ID.String() })
+		names := lists.Map(found, func(n *Node) string { return n.ID.String() })
 		return nil, fmt.Errorf("%q is ambiguous: there are %s; give the group, as in %s.%s/%s",
 			kindName+"/"+name, strings.Join(names, " and "), kindName, found[0].ID.Group, name)
 	case len(unread) > 0:

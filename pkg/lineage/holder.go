@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -145,7 +146,7 @@ func (x *explainer) releaseStep(holders []neighbour) string {
 // The findings have the full names.
 func shortNames(ids []object.ID) string {
 	const most = 3
-	names := each(ids, object.ID.Short)
+	names := lists.Map(ids, object.ID.Short)
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}

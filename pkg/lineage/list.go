@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/pager"
+
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // listTimeout limits the list of one kind, so that an aggregated API server that hangs
@@ -41,7 +43,7 @@ func (c *Cluster) list(ctx context.Context, kinds []kind, namespace string) {
 			c.skip(k, Skipped{Namespace: namespace}, err)
 			return
 		}
-		nodes := each(items, func(item runtime.Object) *Node {
+		nodes := lists.Map(items, func(item runtime.Object) *Node {
 			return newNode(k.GroupKind(), item.(*metav1.PartialObjectMetadata))
 		})
 		c.noteListed(k, namespace, len(nodes))
@@ -55,7 +57,7 @@ func (c *Cluster) listObjects(ctx context.Context, k kind, namespace string) ([]
 		return c.dynamic.Resource(k.Resource).Namespace(namespace).List(ctx, opts)
 	})
 	whole := func(item runtime.Object) *unstructured.Unstructured { return item.(*unstructured.Unstructured) }
-	return each(items, whole), err
+	return lists.Map(items, whole), err
 }
 
 // listPages reads a list in pages of Options.PageSize. If a continue token has expired,

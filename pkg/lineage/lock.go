@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // Lock is a label that marks an object whose deletion is refused, such as
@@ -48,8 +50,8 @@ func (x *explainer) lockFindings(ctx context.Context, n *Node, protections []*Fi
 
 // lockFinding describes a lock whose protecting objects could not all be listed.
 func lockFinding(n *Node, l Lock, hidden []Skipped, trial Trial) *Finding {
-	kinds := each(hidden, func(s Skipped) string { return s.GroupResource().String() })
-	places := each(hidden, Skipped.String)
+	kinds := lists.Map(hidden, func(s Skipped) string { return s.GroupResource().String() })
+	places := lists.Map(hidden, Skipped.String)
 	f := &Finding{
 		About: n.ID, Topic: aboutProtection,
 		Next: onlyToDelete(n, fmt.Sprintf("ask a user who may list %s which of them protect %s",

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinship-dev/kinship/pkg/graph"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -106,7 +107,7 @@ func (c *Cluster) readReferrers(ctx context.Context, nodes []*Node, accept func(
 // given namespace.
 func (c *Cluster) readDeclarations(ctx context.Context, namespace string) {
 	kinds := c.rules.where(func(r rule) bool { return !r.builtIn }).declarers()
-	wanted := each(kinds, func(gk schema.GroupKind) listKey { return listKey{gk: gk} })
+	wanted := lists.Map(kinds, func(gk schema.GroupKind) listKey { return listKey{gk: gk} })
 	c.readDeclarers(ctx, wanted, namespace)
 }
 

@@ -3,6 +3,7 @@ package lineage
 import (
 	"context"
 
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -87,7 +88,7 @@ func (c *Cluster) usersBy(ctx context.Context, n *Node, e relation.Edge, made in
 	if len(members) == 0 {
 		return []User{user}
 	}
-	return each(members, func(m *Node) User {
+	return lists.Map(members, func(m *Node) User {
 		user.Object = &m.ID
 		return user
 	})

@@ -30,7 +30,7 @@ func AwaitDefinition(ctx context.Context, c client.Client, name, version string)
 	why := "the API server does not serve the definition yet"
 	err := wait.PollUntilContextTimeout(ctx, definitionPause, definitionPatience, true,
 		func(ctx context.Context) (bool, error) {
-			crd, err := readDefinition(ctx, c, name)
+			crd, err := ReadDefinition(ctx, c, name)
 			if err != nil {
 				return false, err
 			}
@@ -60,7 +60,7 @@ func AwaitDefinition(ctx context.Context, c client.Client, name, version string)
 func AwaitNoDefinition(ctx context.Context, c client.Client, name string) error {
 	err := wait.PollUntilContextTimeout(ctx, definitionPause, definitionPatience, true,
 		func(ctx context.Context) (bool, error) {
-			_, err := readDefinition(ctx, c, name)
+			_, err := ReadDefinition(ctx, c, name)
 			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 		})
 	if err != nil {
@@ -69,13 +69,15 @@ func AwaitNoDefinition(ctx context.Context, c client.Client, name string) error 
 	return nil
 }
 
-func readDefinition(
+// ReadDefinition returns the CustomResourceDefinition with a name. The scheme of the client may lack
+// CustomResourceDefinitions.
+func ReadDefinition(
 	ctx context.Context, c client.Client, name string,
 ) (*apiextensionsv1.CustomResourceDefinition, error) {
-	live := &unstructured.Unstructured{} // The scheme of the client may lack CustomResourceDefinition.
+	live := &unstructured.Unstructured{}
 	live.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	if err := c.Get(ctx, client.ObjectKey{Name: name}, live); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the definition %s: %w", name, err)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
 	return crd, runtime.DefaultUnstructuredConverter.FromUnstructured(live.Object, crd)

@@ -167,6 +167,14 @@ func (i ID) Scope() Scope {
 	}
 }
 
+// IsWithin reports whether a resource is in another resource, such as a virtual network in its
+// resource group.
+func IsWithin(id, other string) bool {
+	inner, err := ParseID(id)
+	outer, failed := ParseID(other)
+	return err == nil && failed == nil && inner.Within(outer)
+}
+
 // Within reports whether the id is below an ancestor, or is the ancestor.
 func (i ID) Within(ancestor ID) bool {
 	for at := i; ; at = at.Parent() {

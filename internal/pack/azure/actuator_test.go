@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
@@ -100,28 +99,6 @@ func TestLookUpOwner(t *testing.T) {
 		if told.Message != want || want != "" && told.Reason != condition.ReasonWaitingForOwner {
 			t.Errorf("%s: %v, want %q", state, err, want)
 		}
-	}
-}
-
-// TestTemplate: the resource of a deployment depends on its owner, which the deployment doesn't make.
-func TestTemplate(t *testing.T) {
-	a := actuator{&desired{kind: kindOf(t, tableType+"/routes")}, nil}
-	id, err := azure.ParseID(tableID + "/routes/r")
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := a.template(id, map[string]any{"properties": map[string]any{"text": "[x]"}})
-	want := map[string]any{
-		"owner": map[string]any{
-			"existing": true, "type": tableType, "apiVersion": a.all.Default(tableType).APIVersion, "name": "t",
-		},
-		"resource": map[string]any{
-			"type": tableType + "/routes", "apiVersion": a.APIVersion, "name": "t/r", "dependsOn": []any{"owner"},
-			"properties": map[string]any{"text": "[[x]"},
-		},
-	}
-	if diff := cmp.Diff(want, template["resources"]); diff != "" {
-		t.Errorf("resources (-want +got):\n%s", diff)
 	}
 }
 

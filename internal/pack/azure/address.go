@@ -94,11 +94,7 @@ func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, err
 	if obj.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
 		return azure.ID{}, why
 	}
-	id, err := azure.ParseID(attempt.Place)
-	if err != nil {
-		return azure.ID{}, err
-	}
-	return id, k.checkOwner(id)
+	return k.parseOwner(attempt.Place)
 }
 
 // findParent computes desired.parent.
@@ -120,11 +116,7 @@ func (d *desired) findParent() (azure.ID, error) {
 	if text == "" {
 		return azure.ID{}, fmt.Errorf("the id of the owner %s/%s isn't known", gk.Kind, owner.Name)
 	}
-	id, err := azure.ParseID(text)
-	if err != nil {
-		return azure.ID{}, err
-	}
-	return id, d.checkOwner(id)
+	return d.parseOwner(text)
 }
 
 // scopeWithoutOwner returns the subscription of the credentials, or the tenant.
@@ -153,11 +145,16 @@ func (d *desired) azureOwner(reference catalogue.AzureReference) (azure.ID, erro
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
 	}
+	return d.parseOwner(text)
+}
+
+// parseOwner parses the ARM id of an owner, and refuses an owner of a wrong type.
+func (k *kind) parseOwner(text string) (azure.ID, error) {
 	id, err := azure.ParseID(text)
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.OwnerField, err)
 	}
-	return id, d.checkOwner(id)
+	return id, k.checkOwner(id)
 }
 
 // scopeOwners are the ARM types of the owners in which a resource of a scope is.

@@ -2,7 +2,6 @@ package azure
 
 import (
 	"context"
-	"maps"
 	"strings"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -23,7 +22,6 @@ const (
 const (
 	deploymentType    = "Microsoft.Resources/deployments"
 	deploymentVersion = "2021-04-01"
-	templateSchema    = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 )
 
 // submit sends the body of a resource.
@@ -37,8 +35,13 @@ func (a actuator) submit(
 	if err != nil {
 		return azure.Answer{}, err
 	}
-	template := map[string]any{"properties": map[string]any{"mode": "Incremental", "template": a.template(id, body)}}
-	answer, err := a.client.Put(ctx, deployment, deploymentVersion, template, azure.Condition{})
+	ownerVersion := a.APIVersion
+	if known := a.all.Default(id.Parent().Type()); known != nil {
+		ownerVersion = known.APIVersion
+	}
+	template := azure.Template(id, a.Type, a.APIVersion, body, ownerVersion)
+	content := map[string]any{"properties": map[string]any{"mode": "Incremental", "template": template}}
+	answer, err := a.client.Put(ctx, deployment, deploymentVersion, content, azure.Condition{})
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.
 	return answer, err
 }
@@ -51,49 +54,6 @@ func (k *kind) isDeployed(id azure.ID) bool {
 // deployment returns the ARM id of the deployment that submits the resource with an ARM id.
 func (d *desired) deployment(id azure.ID) (azure.ID, error) {
 	return id.In().Child(deploymentType, "kinship-"+string(d.object.GetUID()))
-}
-
-// template returns a template with a resource and with its owner, which must exist.
-func (a actuator) template(id azure.ID, body map[string]any) map[string]any {
-	resource, _ := escape(body).(map[string]any)
-	resource["type"], resource["apiVersion"], resource["name"] = a.Type, a.APIVersion, strings.Join(id.Names(), "/")
-	resources := map[string]any{"resource": resource}
-	if owner := id.Parent(); !owner.Equal(id.In()) {
-		version := a.APIVersion
-		if known := a.all.Default(owner.Type()); known != nil {
-			version = known.APIVersion
-		}
-		resources["owner"] = map[string]any{
-			"existing": true, "type": owner.Type(), "apiVersion": version, "name": strings.Join(owner.Names(), "/"),
-		}
-		resource["dependsOn"] = []any{"owner"}
-	}
-	return map[string]any{
-		"$schema": templateSchema, "languageVersion": "2.0", "contentVersion": "1.0.0.0", "resources": resources,
-	}
-}
-
-// escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]".
-func escape(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := maps.Clone(v)
-		for key, inner := range v {
-			out[key] = escape(inner)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = escape(inner)
-		}
-		return out
-	case string:
-		if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
-			return "[" + v
-		}
-	}
-	return value
 }
 
 // endDeployment deletes a deployment that has ended, because a resource group can have only 800

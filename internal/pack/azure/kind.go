@@ -54,16 +54,8 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 			return id.String()
 		},
 		Differs: func(_ Input, r *resource) []string { return r.differs() },
-		Serial:  k.serial, Observe: k.observe, Leaving: isLeaving, Cascades: true, Within: isWithin,
+		Serial:  k.serial, Observe: k.observe, Leaving: isLeaving, Cascades: true, Within: azure.IsWithin,
 	}
-}
-
-// isWithin reports whether a resource is in another resource, such as a VirtualNetwork in its
-// ResourceGroup.
-func isWithin(id, other string) bool {
-	inner, err := azure.ParseID(id)
-	outer, failed := azure.ParseID(other)
-	return err == nil && failed == nil && inner.Within(outer)
 }
 
 // connect returns the actuator for the requests of an object.

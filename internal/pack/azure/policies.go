@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -26,13 +27,11 @@ func objects(options Options, in pack.Installation) []client.Object {
 
 // groups returns the API groups of the catalogue.
 func groups(options Options) []string {
-	kinds := options.kinds().Kinds()
-	all := make([]string, 0, len(kinds))
-	for _, k := range kinds {
-		all = append(all, k.Group)
+	all := sets.New[string]()
+	for _, k := range options.kinds().Kinds() {
+		all.Insert(k.Group)
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return sets.List(all)
 }
 
 // askForSecrets returns a ValidatingAdmissionPolicy with which the API server checks whether the

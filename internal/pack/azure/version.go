@@ -8,12 +8,12 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // versions returns the versions in which a kind is enabled, the stored version first. The error
@@ -21,25 +21,19 @@ import (
 func versions(
 	ctx context.Context, c client.Client, all *catalogue.Catalogue, k *catalogue.Kind,
 ) ([]*catalogue.Kind, error) {
-	crd := definitionOf(k)
-	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		return nil, fmt.Errorf("read the definition of %s: %w", k.Kind, err)
+	crd, err := watch.ReadDefinition(ctx, c, nameOfKind(k))
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	listed, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	var enabled []*catalogue.Kind
-	for _, one := range listed {
-		version, _ := one.(map[string]any)
-		name, _ := version["name"].(string)
+	for _, version := range crd.Spec.Versions {
 		gvk := k.GroupVersionKind()
-		gvk.Version = name
+		gvk.Version = version.Name
 		known := all.Find(gvk)
-		switch stored, _ := version["storage"].(bool); {
+		switch {
 		case known == nil:
-			return nil, &unknownVersion{k.Kind, name}
-		case stored:
+			return nil, &unknownVersion{k.Kind, version.Name}
+		case version.Storage:
 			enabled = append([]*catalogue.Kind{known}, enabled...)
 		default:
 			enabled = append(enabled, known)
@@ -183,18 +177,16 @@ func convertible(all *catalogue.Catalogue, u *unstructured.Unstructured, from, t
 
 // used returns an error if a kind has objects, in any of the versions in which the kind is enabled.
 func used(ctx context.Context, c client.Client, k *catalogue.Kind) error {
-	crd := definitionOf(k)
-	if err := c.Get(ctx, client.ObjectKeyFromObject(crd), crd); err != nil {
+	crd, err := watch.ReadDefinition(ctx, c, nameOfKind(k))
+	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	stored, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	for _, one := range stored {
-		version, _ := one.(map[string]any)
-		if served, _ := version["served"].(bool); !served {
+	for _, version := range crd.Spec.Versions {
+		if !version.Served {
 			continue
 		}
 		gvk := k.GroupVersionKind()
-		gvk.Version, _ = version["name"].(string)
+		gvk.Version = version.Name
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(gvk)
 		if err := c.List(ctx, list, client.Limit(1)); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -22,10 +23,7 @@ func (r *reconciler) deleteComposed(ctx context.Context, p *pass) reconcile.Outc
 	if slices.Contains(p.Finalizers, metav1.FinalizerOrphanDependents) {
 		return reconcile.Fail(reasonFailed, r.applier.Orphan(ctx, p.owner(), have))
 	}
-	ids := make([]object.ID, 0, len(have))
-	for _, e := range have {
-		ids = append(ids, e.ID)
-	}
+	ids := lists.Map(have, func(e apply.Entry) object.ID { return e.ID })
 	r.stores.WaitFor(p.id, ids...) // Before the first of the objects can be gone.
 	result, err := r.applier.Delete(ctx, p.owner(), have)
 	outcome := reconcile.Fail(reasonFailed, err).And(refusals(result.Changes))

@@ -12,6 +12,7 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
 	"github.com/kinship-dev/kinship/pkg/iot"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // Labels of composed objects.
@@ -103,11 +104,9 @@ func (d deployment) container(c *iotv1alpha1.Container) (fields, error) {
 		},
 	}
 	if len(c.EnvironmentVariables) > 0 {
-		env := make([]any, 0, len(c.EnvironmentVariables))
-		for _, v := range c.EnvironmentVariables {
-			env = append(env, fields{"name": v.Name, "value": v.Value})
-		}
-		out["env"] = env
+		out["env"] = lists.Map(c.EnvironmentVariables, func(v iotv1alpha1.EnvironmentVariable) any {
+			return fields{"name": v.Name, "value": v.Value}
+		})
 	}
 	own := fields{}
 	if d.resources != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -92,13 +93,13 @@ func plural(kind string) string {
 
 // resources returns the resources of all kinds, each with a suffix such as "/status".
 func resources(suffix string) []string {
-	return kit.Each(kinds, func(k entry) string { return plural(k.name) + suffix })
+	return lists.Map(kinds, func(k entry) string { return plural(k.name) + suffix })
 }
 
 // finalizers returns the finalizers of all kinds: on an object of the own kind the reconciler's
 // finalizer, on other objects a guard.
 func finalizers() []lineage.Finalizer {
-	return kit.Each(kinds, func(k entry) lineage.Finalizer {
+	return lists.Map(kinds, func(k entry) lineage.Finalizer {
 		return lineage.Finalizer{
 			Name: kit.Finalizer(k.name), By: "the operator",
 			When: "its resource is gone",

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
@@ -88,12 +89,7 @@ func (s *usageStore) all() []usage {
 
 // ids returns the ID of every Usage.
 func (s *usageStore) ids() []object.ID {
-	all := s.all()
-	ids := make([]object.ID, 0, len(all))
-	for _, u := range all {
-		ids = append(ids, identify(u))
-	}
-	return ids
+	return lists.Map(s.all(), identify)
 }
 
 // number returns how many Usages a namespace has.

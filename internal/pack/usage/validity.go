@@ -8,6 +8,7 @@ import (
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/guard"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -129,9 +130,5 @@ func kindProblem(s side, gvk schema.GroupVersionKind, kinds relation.Kinds) reco
 
 // ringText returns a ring for people: ConfigMap/a -> ConfigMap/b -> ConfigMap/a.
 func ringText(ring []object.ID) string {
-	names := make([]string, 0, len(ring))
-	for _, id := range ring {
-		names = append(names, id.Short())
-	}
-	return strings.Join(names, " -> ")
+	return strings.Join(lists.Map(ring, object.ID.Short), " -> ")
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 type object = *openstackv1alpha1.ApplicationCredential
@@ -89,14 +90,14 @@ func fields(in external.Input[object]) []kit.Field {
 
 func roles(in external.Input[object]) []map[string]string {
 	ids := kit.IDs(in, References, "spec.resource.roleRefs")
-	return kit.Each(ids, func(id string) map[string]string { return map[string]string{"id": id} })
+	return lists.Map(ids, func(id string) map[string]string { return map[string]string{"id": id} })
 }
 
 // rules returns spec.resource.accessRules for Keystone, with the type of the Service in place
 // of serviceRef.
 func rules(in external.Input[object]) []map[string]string {
 	wanted := in.Object.Spec.Resource.AccessRules
-	return kit.Each(wanted, func(rule openstackv1alpha1.ApplicationCredentialAccessRule) map[string]string {
+	return lists.Map(wanted, func(rule openstackv1alpha1.ApplicationCredentialAccessRule) map[string]string {
 		one := map[string]string{}
 		if rule.Path != nil {
 			one["path"] = *rule.Path

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -104,7 +105,7 @@ const tagsField = "tags"
 
 // URL returns the URL of the collection, or of a path below the collection.
 func (a Actuator[K]) URL(parts ...string) string {
-	escaped := Each(parts, url.PathEscape) // A part may be a name that a user chose, such as a key pair's.
+	escaped := lists.Map(parts, url.PathEscape) // A part may be a name that a user chose, such as a key pair's.
 	return a.Client.ServiceURL(append([]string{a.Path}, escaped...)...)
 }
 
@@ -306,7 +307,7 @@ func (a Actuator[K]) Query(ctx context.Context, query url.Values, keep func(*Res
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	return Each(items, a.listed), nil
+	return lists.Map(items, a.listed), nil
 }
 
 // listed returns the [Resource] of a list item.

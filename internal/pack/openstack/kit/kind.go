@@ -8,6 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -77,18 +78,9 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 	return reconcile.Progress(condition.ReasonProgressing, "OpenStack says that the status is %s", state)
 }
 
-// Each returns the results of a function for each value of a list.
-func Each[V, R any](values []V, of func(V) R) []R {
-	results := make([]R, 0, len(values))
-	for _, v := range values {
-		results = append(results, of(v))
-	}
-	return results
-}
-
 // Texts converts values to strings.
 func Texts[S ~string](values []S) []string {
-	return Each(values, func(v S) string { return string(v) })
+	return lists.Map(values, func(v S) string { return string(v) })
 }
 
 // Wrap returns a kind whose actuator is wrapped, for requests that a [Table] can't describe.

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -144,7 +145,7 @@ func withoutSelf(extract relation.Extractor) relation.Extractor {
 
 // ids returns the ids of the resources that a reference stands for, in the order of the names.
 func (b boundReference) ids(obj external.Object, refs external.Refs) []string {
-	return Each(b.names(obj), func(name string) string { return refs.ID(GK(b.Target), name) })
+	return lists.Map(b.names(obj), func(name string) string { return refs.ID(GK(b.Target), name) })
 }
 
 // IDs returns the IDs of the resources that one field of an object refers to, such as

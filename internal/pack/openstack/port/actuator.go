@@ -8,6 +8,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 type object = *openstackv1alpha1.Port
@@ -40,7 +41,7 @@ func fields(in external.Input[object]) []kit.Field {
 		// If they are left out, Neutron chooses an address and the default security group.
 		kit.Fixed("fixed_ips", &fixed).Opaque(),
 		kit.Set("security_groups", kit.IDs(in, References, "spec.resource.securityGroupRefs")).Given(),
-		kit.Set("allowed_address_pairs", kit.Each(r.AllowedAddressPairs, pair)).Addresses(),
+		kit.Set("allowed_address_pairs", lists.Map(r.AllowedAddressPairs, pair)).Addresses(),
 		kit.Keep("port_security_enabled", security(r.PortSecurity)),
 		kit.Keep("binding:vnic_type", r.VnicType),
 		kit.Fixed("mac_address", r.MacAddress).Opaque(),
@@ -70,7 +71,7 @@ func hostOf(in external.Input[object]) string {
 }
 
 func addresses(in external.Input[object]) []map[string]string {
-	return kit.Each(in.Object.Spec.Resource.Addresses, func(a openstackv1alpha1.Address) map[string]string {
+	return lists.Map(in.Object.Spec.Resource.Addresses, func(a openstackv1alpha1.Address) map[string]string {
 		one := map[string]string{"subnet_id": *kit.ID(in, "Subnet", &a.SubnetRef)}
 		if a.IP != nil {
 			one["ip_address"] = string(*a.IP)
@@ -111,7 +112,7 @@ func uses(p object) []external.Resource {
 	if p.Status.Resource == nil {
 		return nil
 	}
-	return kit.Each(p.Status.Resource.FixedIPs, func(a openstackv1alpha1.FixedIPStatus) external.Resource {
+	return lists.Map(p.Status.Resource.FixedIPs, func(a openstackv1alpha1.FixedIPStatus) external.Resource {
 		return external.Resource{Kind: kit.GK("Subnet"), ID: a.SubnetID}
 	})
 }

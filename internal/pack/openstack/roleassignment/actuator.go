@@ -13,6 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 type object = *openstackv1alpha1.RoleAssignment
@@ -117,7 +118,7 @@ func (a actuator) list(ctx context.Context, query url.Values) ([]*kit.Resource, 
 		_, below := r.Map("scope")["OS-INHERIT:inherited_to"]
 		return !below && parts(flat(r)).Path() != ""
 	})
-	return kit.Each(found, flat), err
+	return lists.Map(found, flat), err
 }
 
 // Create implements external.Actuator. Keystone's answer to PUT is the same if the assignment

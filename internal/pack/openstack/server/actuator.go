@@ -16,6 +16,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 const kind = "Server"
@@ -101,7 +102,7 @@ func networks(in external.Input[object]) any {
 	if len(wanted) == 0 {
 		return "none"
 	}
-	return kit.Each(wanted, func(id string) map[string]string { return map[string]string{"port": id} })
+	return lists.Map(wanted, func(id string) map[string]string { return map[string]string{"port": id} })
 }
 
 func pairs(all []openstackv1alpha1.ServerMetadata) map[string]string {

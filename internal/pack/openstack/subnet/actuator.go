@@ -5,6 +5,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 const kind = "Subnet"
@@ -42,7 +43,7 @@ func fields(in external.Input[object]) []kit.Field {
 		kit.Default("description", r.Description, ""),
 		kit.Default("enable_dhcp", r.EnableDHCP, true),
 		kit.List("dns_nameservers", r.DNSNameservers).Addresses(),
-		kit.Set("host_routes", kit.Each(r.HostRoutes, route)).Addresses(),
+		kit.Set("host_routes", lists.Map(r.HostRoutes, route)).Addresses(),
 		kit.Fixed("dns_publish_fixed_ip", r.DNSPublishFixedIP),
 		gateway(r.Gateway),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 type object = *openstackv1alpha1.Trunk
@@ -63,7 +64,7 @@ const subportsField = "sub_ports"
 
 // wanted returns the subports of the spec.
 func wanted(in external.Input[object]) []subport {
-	return kit.Each(in.Object.Spec.Resource.Subports, func(s openstackv1alpha1.TrunkSubport) subport {
+	return lists.Map(in.Object.Spec.Resource.Subports, func(s openstackv1alpha1.TrunkSubport) subport {
 		return subport{*kit.ID(in, "Port", &s.PortRef), s.SegmentationType, s.SegmentationID}
 	})
 }
@@ -77,7 +78,7 @@ func compare(in external.Input[object], r *kit.Resource) (add, remove []subport)
 		return nil, nil
 	}
 	add, remove = kit.Difference(have.Subports, wanted(in), func(a, b subport) bool { return a == b })
-	return add, kit.Each(remove, func(one subport) subport { return subport{Port: one.Port} })
+	return add, lists.Map(remove, func(one subport) subport { return subport{Port: one.Port} })
 }
 
 func differs(in external.Input[object], r *kit.Resource) []string {
