@@ -211,8 +211,8 @@ var (
 	}
 	texts = []string{
 		"", " ", "yes", "Null", "~", "0x1F", "0755", "1e3", "1_000", ".inf", "1:30", "2020-01-01", "a: b", "# a", "---",
-		"- a", "|", "a\nb\n", "\n", " a", "a ", "\ta", "{{a}}", "<&>", "'\"", `\`, "é", "\u0085", "\u2028", "\u2029", "\ufeff",
-		"\x00", "\x1b", "\x7f", "\u0080", "\ufffe", "\uffff", "😀",
+		"- a", "|", "a\nb\n", "\n", " a", "a ", "\ta", "{{a}}", "<&>", "'\"", `\`, "é",
+		"\u0085", "\u2028", "\u2029", "\ufeff", "\x00", "\x1b", "\x7f", "\u0080", "\ufffe", "\uffff", "😀",
 		"[parameters('a')]", strings.Repeat("long ", 40),
 	}
 )
@@ -236,14 +236,19 @@ func drawnText(t *rapid.T, s *catalogue.Shape, id string) string {
 	return rapid.SampledFrom([]string{
 		wanted, wanted, strings.ToLower(wanted), strings.Replace(wanted, "resourceGroups", "resourcegroups", 1),
 		strings.Replace(wanted, inSubscription, "/subscriptions/Other", 1), wanted + "/", wanted + "/parts/a", id,
-		id + "/parts/a", id + "/", idOfType("My.Other/things/parts"), inSubscription, inGroup, "/", "/x", "//", "/providers/My.Other/things/a",
+		id + "/parts/a", id + "/", idOfType("My.Other/things/parts"), inSubscription, inGroup, "/", "/x", "//",
+		"/providers/My.Other/things/a",
 		"/subscriptions//resourceGroups/a", wanted + "?a=b", wanted + "/a b/c",
 	}).Draw(t, "id")
 }
 
 func drawnStrange(t *rapid.T) any {
 	return rapid.SampledFrom([]any{
-		nil, nil, "text", int64(7), 1.5, true, []any{}, []any{nil}, map[string]any{}, map[string]any{"": nil},
+		nil, nil, "text", int64(7), 1.5, true,
+		[]any{},
+		[]any{nil},
+		map[string]any{},
+		map[string]any{"": nil},
 		map[string]any{"A": []any{map[string]any{"b": nil, "B": 1.5}, []any{[]any{}}}},
 	}).Draw(t, "strange value")
 }

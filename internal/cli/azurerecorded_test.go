@@ -44,8 +44,7 @@ func TestRecordedBodiesComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent, answered, types := 0, 0, map[string]int{}
-	var others []string // of GETs: operations
+	counts := recordedCounts{types: map[string]int{}}
 	for _, cassette := range cassettes {
 		text, err := os.ReadFile(cassette)
 		if err != nil {
@@ -56,37 +55,52 @@ func TestRecordedBodiesComeBack(t *testing.T) {
 			t.Fatalf("%s: %v", cassette, err)
 		}
 		for _, one := range recorded.Interactions {
-			isPut := one.Request.Method == http.MethodPut
-			if !one.accepted() || !isPut && one.Request.Method != http.MethodGet {
-				continue
-			}
-			address, err := url.Parse(one.Request.URL)
-			if err != nil {
-				t.Fatal(err)
-			}
-			id, err := azurecloud.ParseID(address.Path)
-			if err != nil || all.Default(id.Type()) == nil {
-				if others = append(others, address.Path); isPut {
-					t.Errorf("%s: no type of the catalogue: %v", one.Request.URL, err)
-				}
-				continue
-			}
-			if isPut {
-				comesBack(t, file, id, one.Request.Body)
-				types[id.Type()]++
-				sent++
-			}
-			if one.Response.Body != "" {
-				comesBack(t, file, id, one.Response.Body)
-				answered++
+			isRead := one.Request.Method == http.MethodPut || one.Request.Method == http.MethodGet
+			if isRead && one.accepted() {
+				counts.bodiesComeBack(t, file, all, one)
 			}
 		}
 	}
-	t.Logf("%d bodies of requests and %d of answers came back; requests by type: %v", sent, answered, types)
-	slices.Sort(others)
-	t.Logf("%d answers are those of operations, which are no resources: %v", len(others), slices.Compact(others))
-	if sent < 30 || answered < 80 {
-		t.Errorf("compared only %d bodies of requests and %d of answers", sent, answered)
+	t.Logf("%d bodies of requests and %d of answers came back; requests by type: %v",
+		counts.sent, counts.answered, counts.types)
+	slices.Sort(counts.others)
+	t.Logf("%d answers are those of operations, which are no resources: %v",
+		len(counts.others), slices.Compact(counts.others))
+	if counts.sent < 30 || counts.answered < 80 {
+		t.Errorf("compared only %d bodies of requests and %d of answers", counts.sent, counts.answered)
+	}
+}
+
+// recordedCounts counts compared bodies.
+type recordedCounts struct {
+	sent, answered int
+	types          map[string]int // of the requests
+	others         []string       // addresses of GETs: operations
+}
+
+// bodiesComeBack compares the bodies of an exchange.
+func (c *recordedCounts) bodiesComeBack(t *testing.T, file string, all *catalogue.Catalogue, one recordedExchange) {
+	t.Helper()
+	address, err := url.Parse(one.Request.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	isPut := one.Request.Method == http.MethodPut
+	id, err := azurecloud.ParseID(address.Path)
+	if err != nil || all.Default(id.Type()) == nil {
+		if c.others = append(c.others, address.Path); isPut {
+			t.Errorf("%s: no type of the catalogue: %v", one.Request.URL, err)
+		}
+		return
+	}
+	if isPut {
+		comesBack(t, file, id, one.Request.Body)
+		c.types[id.Type()]++
+		c.sent++
+	}
+	if one.Response.Body != "" {
+		comesBack(t, file, id, one.Response.Body)
+		c.answered++
 	}
 }
 

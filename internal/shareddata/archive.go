@@ -21,7 +21,7 @@ func Archive(tb testing.TB, name string) fs.FS {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	r, err := xz.NewReader(f)
 	if err != nil {
 		tb.Fatal(err)

@@ -50,8 +50,9 @@ func TestSiblingsAtOnce(t *testing.T) {
 	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 100 * time.Millisecond})
 	w.start()
 	const n = 5
-	manifests := []string{group("rg"), vnet("net", "rg"), manifest("nsg", "guard", "rg", "location: westeurope")}
-	names, children := []string{"rg", "net", "guard"}, []string{}
+	manifests := append(make([]string, 0, 3+2*n),
+		group("rg"), vnet("net", "rg"), manifest("nsg", "guard", "rg", "location: westeurope"))
+	names, children := append(make([]string, 0, 3+2*n), "rg", "net", "guard"), make([]string, 0, 2*n)
 	const rule = "protocol: Tcp, access: Allow, direction: Inbound, sourcePortRange: '*', destinationPortRange: '80', " +
 		"sourceAddressPrefix: '*', destinationAddressPrefix: '*', priority: "
 	for i := range n {
