@@ -77,7 +77,7 @@ func (w *world) disable(types ...string) {
 
 // TestKindWithoutRights: a definition that was applied by other means than enable, so that the operator has no
 // rights to its kind, stops no other kind: not the kinds that are enabled later, nor their guards, nor those that
-// an operator finds at its start.
+// an operator finds at its start. An object that refers to the kind names the missing right.
 func TestKindWithoutRights(t *testing.T) {
 	const plans = "Microsoft.Network/ddosProtectionPlans"
 	w := newCloud(t, cloudOptions)
@@ -89,9 +89,14 @@ func TestKindWithoutRights(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Create(crd)
-	stack := []string{group("rg"), vnet("net", "rg"), subnet("front", "net", "natGateway: {kubernetes: {name: gate}}")}
+	stack := []string{
+		group("rg"), vnet("net", "rg"), subnet("front", "net", "natGateway: {kubernetes: {name: gate}}"),
+		manifest("vnet", "planned", "rg", "location: westeurope, ddosProtectionPlan: {kubernetes: {name: plan}}"),
+	}
 	for range 2 {
 		w.apply(stack...)
+		w.says("vnet/planned", "Waiting for DdosProtectionPlan/plan to be created: the operator may not read its kind: ")
+		w.says("vnet/planned", `cannot list resource "ddosprotectionplans" in API group "microsoft.network.infra.azure.com"`)
 		w.says("subnet/front", "Waiting for NatGateway/gate to be created")
 		w.enable(gateways)
 		w.apply(manifest(gateways, "gate", "rg", "location: westeurope"))

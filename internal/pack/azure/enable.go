@@ -85,7 +85,9 @@ func enabledObjects(ctx context.Context, c client.Client) (all []*unstructured.U
 }
 
 // definitions returns the CustomResourceDefinitions that match.
-func definitions(ctx context.Context, c client.Client, matching ...client.ListOption) ([]metav1.PartialObjectMetadata, error) {
+func definitions(
+	ctx context.Context, c client.Client, matching ...client.ListOption,
+) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(definitionOf(&catalogue.Kind{}).GroupVersionKind())
 	if err := c.List(ctx, list, matching...); err != nil {
