@@ -240,6 +240,7 @@ func inForce(t *testing.T, c client.Client, template client.Object) error {
 // testGuardsAltered takes the force of each guard of each pack in each way, without deleting
 // the guard. The operator restores the guard.
 func testGuardsAltered(t *testing.T, g guarded) {
+	t.Helper()
 	g.eachAlteration(t, func(t *testing.T, guards []client.Object) {
 		t.Helper()
 		for _, guard := range guards {
@@ -251,6 +252,7 @@ func testGuardsAltered(t *testing.T, g guarded) {
 // testGuardsWeak takes the force of each guard in each way. The operator says which guard is
 // altered until somebody restores the guard.
 func testGuardsWeak(t *testing.T, g guarded) {
+	t.Helper()
 	g.eachAlteration(t, func(t *testing.T, guards []client.Object) {
 		t.Helper()
 		testenv.Eventually(t, g.count(t, "altered", len(guards)))

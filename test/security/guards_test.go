@@ -158,6 +158,7 @@ func (g guarded) each(t *testing.T, test func(t *testing.T, deleted client.Objec
 
 // testGuardsDeleted deletes each guard of each pack in turn. The operator restores the guard.
 func testGuardsDeleted(t *testing.T, g guarded) {
+	t.Helper()
 	if g.by == pack.ByWebhook {
 		l := newLand(t)
 		l.Create(l.configMap("used"), l.secret("using"))
@@ -208,6 +209,7 @@ func (g guarded) count(t *testing.T, state string, want int) func() error {
 // testGuardsMissing deletes each guard in turn. The operator says which guard is missing until the
 // guard is there again.
 func testGuardsMissing(t *testing.T, g guarded) {
+	t.Helper()
 	g.each(t, func(t *testing.T, deleted client.Object) {
 		t.Helper()
 		testenv.Eventually(t, g.count(t, "missing", 1))
