@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -97,7 +96,7 @@ func (q *question) run(ctx context.Context, args []string) error {
 	}
 	node, err := cluster.Find(ctx, kind, name, namespace)
 	if err != nil {
-		return unserved(err)
+		return q.explainAbsence(ctx, cluster, err)
 	}
 	return q.answer(ctx, cluster, node)
 }
@@ -187,14 +186,4 @@ func (q *question) warn(skipped []lineage.Skipped) {
 	for _, cause := range causes {
 		fmt.Fprintf(q.ErrOut, "  %s: %s\n", render.Plain(cause), strings.Join(resources[cause], ", "))
 	}
-}
-
-// unserved adds the next step, "kubectl api-resources", to a lineage.NotFoundError for a
-// kind that the cluster does not serve.
-func unserved(err error) error {
-	var missing *lineage.NotFoundError
-	if errors.As(err, &missing) && missing.ID.IsZero() {
-		return fmt.Errorf("%w; kubectl api-resources lists them", err)
-	}
-	return err
 }

@@ -58,8 +58,10 @@ type Cluster struct {
 	catalog  catalog
 	options  Options
 	rules    rules
-	index    relation.Index
-	declared map[listKey]bool // whose objects readDeclarers has read
+	// ownerRules tell which owner an object waits for.
+	ownerRules rules
+	index      relation.Index
+	declared   map[listKey]bool // whose objects readDeclarers has read
 
 	mu      sync.Mutex // for the fields below, while requests run in parallel
 	listed  map[listKey]int
@@ -111,7 +113,7 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 			options.Relations = append(slices.Clip(options.Relations), discovered...)
 		}
 	}
-	c.options, c.rules = options, newRules(options)
+	c.options, c.rules, c.ownerRules = options, newRules(options), newOwnerRules(options)
 	return c, nil
 }
 

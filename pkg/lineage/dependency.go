@@ -31,11 +31,13 @@ type dependency struct {
 	builtIn bool
 }
 
-// dependencies returns the objects that the fields of a [Node] name (relation.Dependency), each once.
+// dependencies returns the objects that the fields of a [Node] name (relation.Dependency and relation.Owner), each
+// once.
 func (x *explainer) dependencies(ctx context.Context, n *Node) []dependency {
 	x.declareOnce(n)
 	edges := x.index.From(n.object())
 	edges = slices.DeleteFunc(edges, func(e relation.Edge) bool { return e.Role != relation.Dependency })
+	edges = append(edges, x.ownerEdges(n)...)
 	targets := neighbours(edges, func(e relation.Edge) []*Node { return x.members(ctx, e.Target) })
 	return lists.Map(targets, func(target neighbour) dependency {
 		d := dependency{neighbour: target, optional: true}
@@ -142,6 +144,10 @@ func (x *explainer) dependencyFinding(ctx context.Context, n *Node, d dependency
 		x.walk.Mark(d.Node)
 		f.Text += ", which does not exist"
 		f.Next = fmt.Sprintf("create %s, or change %s (ask its owner)", d.ID, place)
+		if d.unserved {
+			f.Text += ", as the cluster does not serve its kind"
+			f.Next = fmt.Sprintf("install the kind %s, and %s", d.ID.GroupKind(), f.Next)
+		}
 		f.first = d.credentials
 	case d.Status == Unknown:
 		x.walk.Mark(d.Node)

@@ -50,7 +50,8 @@ type Node struct {
 	// Conditions are the entries of status.conditions that have a type.
 	Conditions []metav1.Condition
 
-	full *unstructured.Unstructured // nil unless the whole object was read
+	full     *unstructured.Unstructured // nil unless the whole object was read
+	unserved bool                       // because the cluster serves no such kind
 }
 
 // newNode returns the [Node] of an object's metadata.

@@ -27,6 +27,7 @@ func (c *Cluster) readStatus(ctx context.Context, nodes ...*Node) {
 		case !ok:
 			for _, n := range wanted {
 				n.setMissing("the cluster serves no such kind")
+				n.unserved = true
 			}
 		case c.isListCheaper(key, len(wanted)):
 			requests = append(requests, func() { c.readList(ctx, k, key.namespace, wanted) })

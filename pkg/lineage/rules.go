@@ -41,6 +41,17 @@ func newRules(o Options) rules {
 	return all
 }
 
+// newOwnerRules returns the entries of Options.Relations with role Owner.
+func newOwnerRules(o Options) rules {
+	var all rules
+	for _, r := range o.Relations {
+		if r.Role == relation.Owner {
+			all = append(all, rule{Relation: r})
+		}
+	}
+	return all
+}
+
 // of returns the rule that an edge comes from, or an empty rule.
 func (all rules) of(e relation.Edge) rule {
 	if i := slices.IndexFunc(all, func(r rule) bool { return r.Name == e.Relation }); i >= 0 {

@@ -24,29 +24,49 @@ const tieGuard = "test.kinship.dev/tie"
 // needing returns the relations of Ties to other Ties: spec.needs with a finalizer, spec.once
 // with Relation.Once, spec.later with Relation.Later; and to Secrets in spec.secrets.
 func needing() []relation.Relation {
-	tie := schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
 	rule := func(field, guard string, target schema.GroupKind) relation.Relation {
 		return relation.Relation{
-			Name: field, Role: relation.Dependency, Declarer: tie, Finalizer: guard,
-			Once: field == "once", Later: field == "later",
-			Extract: func(obj client.Object, _ relation.Kinds) []relation.Edge {
-				u := obj.(*unstructured.Unstructured)
-				names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", field)
-				edges := make([]relation.Edge, 0, len(names))
-				for _, name := range names {
-					id := object.ID{Group: target.Group, Kind: target.Kind, Namespace: u.GetNamespace(), Name: name}
-					edges = append(edges, relation.Edge{
-						Role: relation.Dependency, Declarer: object.Of(u, tie),
-						Source: relation.Named(object.Of(u, tie)), Target: relation.Named(id), Field: "spec." + field,
-					})
-				}
-				return edges
-			},
+			Name: field, Role: relation.Dependency, Declarer: tieKind, Finalizer: guard,
+			Once: field == "once", Later: field == "later", Extract: namesIn(field, relation.Dependency, target),
 		}
 	}
 	return []relation.Relation{
-		rule("needs", tieGuard, tie), rule("once", "", tie), rule("later", "", tie),
+		rule("needs", tieGuard, tieKind), rule("once", "", tieKind), rule("later", "", tieKind),
 		rule("secrets", tieGuard, schema.GroupKind{Kind: "Secret"}),
+	}
+}
+
+// owned returns needing, and the relations of Ties to their owners in spec.in, and to objects of a kind that the cluster
+// does not serve in spec.absent.
+func owned() []relation.Relation {
+	absent := schema.GroupKind{Group: "example.com", Kind: "Absent"}
+	return append(needing(), relation.Relation{
+		Name: "in", Role: relation.Owner, Declarer: tieKind, Target: tieKind,
+		Extract: namesIn("in", relation.Owner, tieKind),
+	}, relation.Relation{
+		Name: "absent", Role: relation.Dependency, Declarer: tieKind, Target: absent,
+		Extract: namesIn("absent", relation.Dependency, absent),
+	})
+}
+
+var tieKind = schema.GroupKind{Group: "test.kinship.dev", Kind: "Tie"}
+
+// namesIn returns a Relation.Extract for a list of names in a field of spec.
+func namesIn(
+	field string, role relation.Role, target schema.GroupKind,
+) func(client.Object, relation.Kinds) []relation.Edge {
+	return func(obj client.Object, _ relation.Kinds) []relation.Edge {
+		u := obj.(*unstructured.Unstructured)
+		names, _, _ := unstructured.NestedStringSlice(u.Object, "spec", field)
+		edges := make([]relation.Edge, 0, len(names))
+		for _, name := range names {
+			id := object.ID{Group: target.Group, Kind: target.Kind, Namespace: u.GetNamespace(), Name: name}
+			edges = append(edges, relation.Edge{
+				Role: role, Declarer: object.Of(u, tieKind),
+				Source: relation.Named(object.Of(u, tieKind)), Target: relation.Named(id), Field: "spec." + field,
+			})
+		}
+		return edges
 	}
 }
 
@@ -93,7 +113,7 @@ spec: {%s}
 // whyTie explains a Tie, with the namespace and group left out.
 func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
 	t.Helper()
-	cluster := look(t, testenv.Config(t), func(o *lineage.Options) { o.Relations = needing() })
+	cluster := look(t, testenv.Config(t), func(o *lineage.Options) { o.Relations = owned() })
 	e, err := cluster.Explain(t.Context(), find(t, cluster, "tie", name, ns))
 	if err != nil {
 		t.Fatal(err)
@@ -176,6 +196,33 @@ func TestExplainNeeds(t *testing.T) {
 			},
 			"start the operator (kinship operator), or find out why it does not work; " +
 				"this is a task for a cluster administrator",
+		},
+		"an owner that does not exist": {
+			[]tie{{name: "a", spec: "in: [gone]", says: "waiting for Tie/gone"}},
+			[]string{"waits for Tie/gone (spec.in), which does not exist"},
+			"create Tie/gone, or change spec.in of Tie/a (ask its owner)",
+		},
+		"a kind that the cluster does not serve": {
+			[]tie{{name: "a", spec: "absent: [x]", says: "waiting for Absent/x"}},
+			[]string{"waits for Absent.example.com/x (spec.absent), which does not exist, as the cluster does not serve its kind"},
+			"install the kind Absent.example.com, and create Absent.example.com/x, or change spec.absent of Tie/a (ask its owner)",
+		},
+		"an owner that is not ready": {
+			[]tie{
+				{name: "a", spec: "in: [b]", says: "waiting for Tie/b"},
+				{name: "b", spec: "needs: [gone]", says: "waiting for Tie/gone"},
+			},
+			[]string{
+				"waits for Tie/b (spec.in), which is not ready",
+				"  waits for Tie/gone (spec.needs), which does not exist",
+			},
+			"create Tie/gone, or change spec.needs of Tie/b (ask its owner)",
+		},
+		"an owner that is ready": {
+			[]tie{{name: "a", spec: "in: [b]", says: "the disk is full"}, {name: "b"}},
+			[]string{"Available is False, Ready is False (R): the disk is full"},
+			"resolve what the controller of Tie.test.kinship.dev objects reports about Tie/a: " +
+				"Available is False, Ready is False (R): the disk is full",
 		},
 		"by two fields": {
 			[]tie{{name: "a", spec: "needs: [gone], once: [gone]", says: "waiting for Tie/gone"}},

@@ -1,0 +1,124 @@
+package lineage
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/relation"
+)
+
+// Absence tells about an object that does not exist: what waits for the object, or where it is instead.
+type Absence struct {
+	ID object.ID
+	// NoNamespace says that the namespace of the ID does not exist.
+	NoNamespace bool
+	// Elsewhere has the namespaces with an object of the kind and name, in order. Elsewhere is empty if the caller may
+	// not list objects of the kind in all namespaces.
+	Elsewhere []string
+	// NamedBy has the edges of objects that name the ID, such as VirtualNetworksSubnet/front in spec.routeTable. An
+	// object in spec.ownerRef, which the object waits for, is named too.
+	NamedBy []relation.Edge
+	// Skipped has what could not be read.
+	Skipped []Skipped
+}
+
+// Absence looks for what names an object that [Cluster.Find] did not find.
+func (c *Cluster) Absence(ctx context.Context, id object.ID) (*Absence, error) {
+	a := &Absence{ID: id}
+	if id.Namespace != "" {
+		namespace := c.node(object.ID{Kind: "Namespace", Name: id.Namespace})
+		c.readStatus(ctx, namespace)
+		a.NoNamespace = namespace.Status == NotFound
+		a.Elsewhere = c.elsewhere(ctx, id)
+	}
+	n := c.node(id)
+	c.readDeclarations(ctx, id.Namespace)
+	c.readReferrers(ctx, []*Node{n}, func(rule) bool { return true })
+	edges, _ := c.collapse(c.index.Targeting(n.object()))
+	for _, e := range append(edges, c.ownedEdges(ctx, id)...) {
+		if e.Target.ID == id && e.Role != relation.Composition {
+			a.NamedBy = append(a.NamedBy, e)
+		}
+	}
+	a.Skipped = c.Skipped()
+	return a, contextError(ctx, id)
+}
+
+// elsewhere returns the other namespaces that have an object of the kind and name.
+func (c *Cluster) elsewhere(ctx context.Context, id object.ID) []string {
+	k, served := c.catalog.Kind(id.GroupKind())
+	if !served {
+		return nil
+	}
+	byName := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", id.Name).String()}
+	list, err := c.metadata.Resource(k.Resource).List(ctx, byName)
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil // The question is about one namespace.
+	case err != nil:
+		c.skip(k, Skipped{}, err)
+		return nil
+	}
+	namespaces := make([]string, 0, len(list.Items))
+	for i := range list.Items {
+		namespaces = append(namespaces, list.Items[i].Namespace)
+	}
+	return namespaces
+}
+
+// ownedEdges returns the edges with role Owner of the objects in a namespace that name an owner.
+func (c *Cluster) ownedEdges(ctx context.Context, owner object.ID) []relation.Edge {
+	fits := c.ownerRules.where(func(r rule) bool { return r.Target.Kind == "" || r.Target == owner.GroupKind() })
+	served := fits.where(func(r rule) bool {
+		_, ok := c.catalog.Kind(r.Declarer)
+		return ok
+	})
+	var edges []relation.Edge
+	for _, gk := range served.declarers() {
+		edges = append(edges, c.ownedEdgesOf(ctx, gk, owner)...)
+	}
+	return edges
+}
+
+// ownedEdgesOf is ownedEdges for the objects of one kind.
+func (c *Cluster) ownedEdgesOf(ctx context.Context, gk schema.GroupKind, owner object.ID) []relation.Edge {
+	var edges []relation.Edge
+	for _, obj := range c.listDeclaring(ctx, listKey{gk: gk, namespace: owner.Namespace}, "") {
+		n := &Node{ID: object.Of(obj, gk)}
+		n.setObject(obj)
+		for _, e := range c.ownerEdges(n) {
+			if e.Target.ID == owner {
+				edges = append(edges, e)
+			}
+		}
+	}
+	return edges
+}
+
+// ownerEdges returns the edges with role Owner that an object declares. A controller sets an owner reference when the
+// owner exists, so owner references do not tell which owner an object waits for.
+func (c *Cluster) ownerEdges(n *Node) []relation.Edge {
+	rules := c.ownerRules.declaredBy(n.ID.GroupKind())
+	if n.full == nil || len(rules) == 0 {
+		return nil
+	}
+	typed, err := c.options.Decode(n.full)
+	if err != nil {
+		k, _ := c.catalog.Kind(n.ID.GroupKind())
+		c.skip(k, Skipped{Namespace: n.ID.Namespace}, err)
+		return nil
+	}
+	var edges []relation.Edge
+	for _, r := range rules {
+		for _, e := range r.Extract(typed, c.catalog) {
+			e.Relation = r.Name
+			edges = append(edges, e)
+		}
+	}
+	return edges
+}
