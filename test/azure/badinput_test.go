@@ -159,6 +159,7 @@ func TestKindNotEnabled(t *testing.T) {
 	w := newWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net", "serviceEndpointPolicies: [{kubernetes: {name: p}}]"))
 	w.says("subnet/front", "the kind ServiceEndpointPolicy.microsoft.network.infra.azure.com is not installed")
+	w.ready("vnet/net")
 	policy := manifest("Microsoft.Network/serviceEndpointPolicies", "p", "rg", "location: westeurope")
 	_, err := testenv.TryApply(t, policy, testenv.In(w.NS))
 	if err == nil || !strings.Contains(err.Error(), `no matches for kind "ServiceEndpointPolicy"`) {
