@@ -50,8 +50,8 @@ func TestAbsentText(t *testing.T) {
 // TestUnserved names the command that installs a kind of Azure.
 func TestUnserved(t *testing.T) {
 	base := errors.New("the cluster serves no kind")
-	const enable = "the cluster serves no kind, which is a kind of Azure: kinship azure enable Microsoft.Network/routeTables" +
-		" installs it"
+	const enable = "the cluster serves no kind, which is a kind of Azure: kinship azure enable " +
+		"Microsoft.Network/routeTables installs it"
 	for kind, want := range map[string]string{
 		"RouteTable":  enable,
 		"routetables": enable,

@@ -2,6 +2,7 @@ package lineage
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -78,11 +79,9 @@ func (c *Cluster) ownedEdges(ctx context.Context, owner object.ID) []relation.Ed
 		_, ok := c.catalog.Kind(r.Declarer)
 		return ok
 	})
-	var edges []relation.Edge
-	for _, gk := range served.declarers() {
-		edges = append(edges, c.ownedEdgesOf(ctx, gk, owner)...)
-	}
-	return edges
+	return slices.Concat(each(served.declarers(), func(gk schema.GroupKind) []relation.Edge {
+		return c.ownedEdgesOf(ctx, gk, owner)
+	})...)
 }
 
 // ownedEdgesOf is ownedEdges for the objects of one kind.

@@ -36,8 +36,8 @@ func needing() []relation.Relation {
 	}
 }
 
-// owned returns needing, and the relations of Ties to their owners in spec.in, and to objects of a kind that the cluster
-// does not serve in spec.absent.
+// owned returns needing, and the relations of Ties to their owners in spec.in, and to objects of a kind that the
+// cluster does not serve in spec.absent.
 func owned() []relation.Relation {
 	absent := schema.GroupKind{Group: "example.com", Kind: "Absent"}
 	return append(needing(), relation.Relation{
@@ -127,6 +127,58 @@ func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
 	return findings, plain(e.Next)
 }
 
+// TestExplainOwners follows owners that an object waits for, and kinds that the cluster does not serve.
+func TestExplainOwners(t *testing.T) {
+	cases := map[string]struct {
+		ties []tie
+		want []string
+		next string
+	}{
+		"an owner that does not exist": {
+			[]tie{{name: "a", spec: "in: [gone]", says: "waiting for Tie/gone"}},
+			[]string{"waits for Tie/gone (spec.in), which does not exist"},
+			"create Tie/gone, or change spec.in of Tie/a (ask its owner)",
+		},
+		"a kind that the cluster does not serve": {
+			[]tie{{name: "a", spec: "absent: [x]", says: "waiting for Absent/x"}},
+			[]string{"waits for Absent.example.com/x (spec.absent), which does not exist, as the cluster does not serve its " +
+				"kind"},
+			"install the kind Absent.example.com, and create Absent.example.com/x, or change spec.absent of Tie/a " +
+				"(ask its owner)",
+		},
+		"an owner that is not ready": {
+			[]tie{
+				{name: "a", spec: "in: [b]", says: "waiting for Tie/b"},
+				{name: "b", spec: "needs: [gone]", says: "waiting for Tie/gone"},
+			},
+			[]string{
+				"waits for Tie/b (spec.in), which is not ready",
+				"  waits for Tie/gone (spec.needs), which does not exist",
+			},
+			"create Tie/gone, or change spec.needs of Tie/b (ask its owner)",
+		},
+		"an owner that is ready": {
+			[]tie{{name: "a", spec: "in: [b]", says: "the disk is full"}, {name: "b"}},
+			[]string{"Available is False, Ready is False (R): the disk is full"},
+			"resolve what the controller of Tie.test.kinship.dev objects reports about Tie/a: " +
+				"Available is False, Ready is False (R): the disk is full",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ns := testenv.Namespace(t)
+			applyTies(t, ns, tc.ties...)
+			findings, next := whyTie(t, ns, "a")
+			if diff := cmp.Diff(tc.want, findings); diff != "" {
+				t.Errorf("(-want, +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.next, next); diff != "" {
+				t.Errorf("next (-want, +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestExplainNeeds follows the objects that an object waits for. Each case has the message of
 // Tie a, and the resulting next step.
 func TestExplainNeeds(t *testing.T) {
@@ -196,33 +248,6 @@ func TestExplainNeeds(t *testing.T) {
 			},
 			"start the operator (kinship operator), or find out why it does not work; " +
 				"this is a task for a cluster administrator",
-		},
-		"an owner that does not exist": {
-			[]tie{{name: "a", spec: "in: [gone]", says: "waiting for Tie/gone"}},
-			[]string{"waits for Tie/gone (spec.in), which does not exist"},
-			"create Tie/gone, or change spec.in of Tie/a (ask its owner)",
-		},
-		"a kind that the cluster does not serve": {
-			[]tie{{name: "a", spec: "absent: [x]", says: "waiting for Absent/x"}},
-			[]string{"waits for Absent.example.com/x (spec.absent), which does not exist, as the cluster does not serve its kind"},
-			"install the kind Absent.example.com, and create Absent.example.com/x, or change spec.absent of Tie/a (ask its owner)",
-		},
-		"an owner that is not ready": {
-			[]tie{
-				{name: "a", spec: "in: [b]", says: "waiting for Tie/b"},
-				{name: "b", spec: "needs: [gone]", says: "waiting for Tie/gone"},
-			},
-			[]string{
-				"waits for Tie/b (spec.in), which is not ready",
-				"  waits for Tie/gone (spec.needs), which does not exist",
-			},
-			"create Tie/gone, or change spec.needs of Tie/b (ask its owner)",
-		},
-		"an owner that is ready": {
-			[]tie{{name: "a", spec: "in: [b]", says: "the disk is full"}, {name: "b"}},
-			[]string{"Available is False, Ready is False (R): the disk is full"},
-			"resolve what the controller of Tie.test.kinship.dev objects reports about Tie/a: " +
-				"Available is False, Ready is False (R): the disk is full",
 		},
 		"by two fields": {
 			[]tie{{name: "a", spec: "needs: [gone], once: [gone]", says: "waiting for Tie/gone"}},

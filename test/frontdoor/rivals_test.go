@@ -33,8 +33,9 @@ func TestRivals(t *testing.T) {
 		t.Fatal("a second operator took the webhooks of an operator that runs")
 	}
 	for _, want := range []string{
-		"nothing was installed", "--webhook-port", "_" + strconv.Itoa(first.PID()) + " (Lease kinship-running-", "webhooks of pack usage at " +
-			address(port), "call " + address(other) + " instead", "stop that operator", "--packs", "--adopt",
+		"nothing was installed", "--webhook-port", "_" + strconv.Itoa(first.PID()) + " (Lease kinship-running-",
+		"webhooks of pack usage at " + address(port), "call " + address(other) + " instead", "stop that operator",
+		"--packs", "--adopt",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)
