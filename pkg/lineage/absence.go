@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -79,7 +80,7 @@ func (c *Cluster) ownedEdges(ctx context.Context, owner object.ID) []relation.Ed
 		_, ok := c.catalog.Kind(r.Declarer)
 		return ok
 	})
-	return slices.Concat(each(served.declarers(), func(gk schema.GroupKind) []relation.Edge {
+	return slices.Concat(lists.Map(served.declarers(), func(gk schema.GroupKind) []relation.Edge {
 		return c.ownedEdgesOf(ctx, gk, owner)
 	})...)
 }
