@@ -73,7 +73,8 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 // awaitOwner waits for the owner of a deleted object if the owner is deleted too, and its [Kind.Cascades]
 // deletes the object's resource. With foreground deletion the owner waits for the object instead.
 // awaitOwner does not wait for an owner that has outsiders: such a user may be in another tree whose owner
-// waits for this object.
+// waits for this object. An object whose resource went with its owner's has no p.Refs here, because
+// restoreGuards has not resolved them: the object does not wait.
 func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
 	for _, t := range p.Refs.Targets() {
 		if t.Relation().Role != relation.Owner {

@@ -1,58 +1,111 @@
 package external
 
 import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// TestDeleteOwned: deleteOwned deletes an owned object whose resource was deleted with the owner's. An
-// object with another owner is left to the garbage collector, and an object that has changed meanwhile
-// too. Before the end of the owner's resource, and if the objects become orphans, deleteOwned deletes
-// nothing. The owner still exists here, so the garbage collector deletes nothing either.
-func TestDeleteOwned(t *testing.T) {
-	w := newOwnedWorld(t)
+// deleter records the names of objects in requests to delete, and refuses to delete a protected object as
+// a webhook of the pack usage does.
+type deleter struct {
+	client.Client
+
+	mu        sync.Mutex
+	protected string
+	names     []string
+}
+
+func (d *deleter) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
+	d.mu.Lock()
+	d.names = append(d.names, obj.GetName())
+	d.mu.Unlock()
+	if obj.GetName() == d.protected {
+		err := apierrors.NewConflict(schema.GroupResource{Resource: "networks"}, obj.GetName(), nil)
+		err.ErrStatus.Message = `admission webhook "x" denied the request: it is in use`
+		return err
+	}
+	return d.Client.Delete(ctx, obj, options...)
+}
+
+// newTree returns a world in which each object has an owner: x-y is owned by x, and another object by the
+// object "owner".
+func newTree(t *testing.T) (*toyWorld, *deleter) {
+	t.Helper()
+	w := newToyWorld(t, true)
+	toOwner := func(obj client.Object, _ relation.Kinds) []relation.Edge {
+		name := "owner"
+		if i := strings.LastIndex(obj.GetName(), "-"); i > 0 {
+			name = obj.GetName()[:i]
+		} else if obj.GetName() == name {
+			return nil
+		}
+		edges := Named(obj, networks.GroupKind(), networks.GroupKind(), "spec", name)
+		edges[0].Role = relation.Owner
+		return edges
+	}
+	w.relations = []relation.Relation{{
+		Name: "NetworkOwner", Role: relation.Owner, Target: networks.GroupKind(), Extract: toOwner,
+	}}
+	w.restart()
 	w.r.kind.Cascades = true
 	w.r.kind.Within = func(_, other string) bool { return other == "blue-owner" }
 	attach(w.r, w.store)
-	w.create("other", "owner", "in", "shared", "changed")
-	w.pass("owner", "in", "shared", "changed")
+	d := &deleter{Client: w.c}
+	w.r.engine.Live = d
+	return w, d
+}
+
+// TestDeleteOwned: a pass over a deleted owner deletes the objects of its tree, whose resources went with
+// the owner's. Objects stay below an object that stays: an object with another owner, an object that has
+// changed, a protected object, and an object whose dependents become orphans.
+func TestDeleteOwned(t *testing.T) {
+	w, d := newTree(t)
+	parents := []string{"in", "shared", "changed", "protected", "orphaning"}
+	all := []string{"owner"}
+	for _, name := range parents {
+		all = append(all, name, name+"-child")
+	}
+	w.create(all...)
+	w.pass(all...)
+	d.protected = "protected"
 	shared := w.read("shared")
 	shared.OwnerReferences = append(shared.OwnerReferences, metav1.OwnerReference{
-		APIVersion: networks.GroupVersion().String(), Kind: networks.Kind, Name: "other", UID: w.read("other").UID,
+		APIVersion: networks.GroupVersion().String(), Kind: networks.Kind, Name: "protected", UID: w.read("protected").UID,
 	})
 	w.must(w.c.Update(t.Context(), shared))
-	w.watch("shared")
+	orphaning := w.read("orphaning")
+	orphaning.Finalizers = append(orphaning.Finalizers, metav1.FinalizerOrphanDependents)
+	w.must(w.c.Update(t.Context(), orphaning))
+	for _, name := range all {
+		w.watch(name)
+	}
 	changed := w.read("changed")
 	changed.Labels = map[string]string{"new": "yes"}
 	w.must(w.c.Update(t.Context(), changed)) // The watch has not reported the change.
-	w.delete("owner")
 
 	p := w.r.begin(w.id("owner"), w.r.engine.core.Get(w.id("owner")))
-	deleted := func(reason string, want ...string) {
-		t.Helper()
-		if o := w.r.deleteOwned(t.Context(), p); !o.IsDone() {
-			t.Fatal(o.Message())
-		}
-		var got []string
-		for _, name := range []string{"in", "shared", "changed"} {
-			if w.read(name).DeletionTimestamp != nil {
-				got = append(got, name)
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: deleted objects (-want +got):\n%s", reason, diff)
-		}
+	if o := w.r.deleteOwned(t.Context(), p); !o.IsDone() || len(d.names) > 0 {
+		t.Errorf("before the end of the resource: %s, deleted %q", o.Message(), d.names)
 	}
-	deleted("the resource is there")
-	w.r.recordEnd(p, "blue-owner")
-	p.Object.SetFinalizers(append(p.Object.GetFinalizers(), metav1.FinalizerOrphanDependents))
-	deleted("orphans")
-	p.Object.SetFinalizers(nil)
-	deleted("the resource is gone", "in")
+	w.delete("owner")
+	w.pass("owner")
+	slices.Sort(d.names) // The changed and the protected object are not deleted, so nothing below is.
+	if diff := cmp.Diff([]string{"changed", "in", "in-child", "orphaning", "protected"}, d.names); diff != "" {
+		t.Errorf("requests to delete (-want +got):\n%s", diff)
+	}
 	w.watch("in")
 	w.cloud.change(func(c *toyCloud) { c.calls = nil })
 	w.pass("in")
-	w.expect("the object ends", states{"in": "gone"})
+	w.expect("the object ends without a request", states{"in": "gone"})
 }
