@@ -54,6 +54,9 @@ func readLeases(ctx context.Context, c client.Reader, now time.Time) (leases, er
 			continue
 		}
 		settings, known, err := settingsOf(lease)
+		if err != nil && !holdsAt(lease, now) {
+			continue // The operator has ended, and may have been of another release.
+		}
 		if err != nil {
 			return all, err
 		}

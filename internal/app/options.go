@@ -72,9 +72,10 @@ type Options struct {
 	Namespaces []string
 	// Install makes [Run] apply the objects of the packs before the packs run.
 	Install bool
-	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship, and webhooks that a
-	// running operator answers at another address.
+	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship.
 	Adopt bool
+	// TakeWebhooks lets [Install] take over webhooks that a running operator answers at another address.
+	TakeWebhooks bool
 	// Version of this build. [Install] writes Version as a label on CustomResourceDefinitions. With
 	// an empty Version, [Install] writes no label, and compares no versions.
 	Version string

@@ -17,7 +17,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// rival is an operator that answers webhooks of packs which this operator would have the API server call elsewhere.
+// rival is a running operator whose webhooks [Install] would point to this operator.
 type rival struct {
 	OperatorState
 
@@ -25,12 +25,13 @@ type rival struct {
 }
 
 // checkRivals returns an error if another running operator answers webhooks of the packs at another address. With
-// [Install], the API server would call this operator alone, and nobody once this operator ends. With Options.Adopt, or
-// without Options.Install, checkRivals returns nil.
+// [Install], the API server would call this operator alone, and nobody once this operator ends. With
+// Options.TakeWebhooks, or without Options.Install, checkRivals returns nil.
 //
-// An operator of an earlier release does not record its port, and is no rival.
+// An operator of an earlier release does not record its port, and is no rival. Nor is an operator that starts at the
+// same time: an operator writes its Lease after the installation.
 func checkRivals(ctx context.Context, o Options, c client.Client) error {
-	if !o.Install || o.Adopt {
+	if !o.Install || o.TakeWebhooks {
 		return nil
 	}
 	now := time.Now()
@@ -46,7 +47,7 @@ func checkRivals(ctx context.Context, o Options, c client.Client) error {
 	for _, r := range rivals {
 		errs = append(errs, fmt.Errorf("--webhook-host, --webhook-port: operator %s (Lease %s, renewed %s ago) answers the "+
 			"webhooks of pack %s at %s, and this operator would have the API server call %s instead: stop that operator first, "+
-			"leave the packs out (--packs), or take over from it with --adopt",
+			"leave the packs out (--packs), or take over from it with --take-webhooks",
 			r.Holder, r.Lease, now.Sub(r.Renewed).Round(time.Second), strings.Join(r.packs, ", "), r.Settings.address(),
 			o.webhookAddress()))
 	}

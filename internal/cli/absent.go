@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -69,18 +68,27 @@ func joinFirst(texts []string) string {
 }
 
 // unserved adds the next step to the error for a kind that the cluster does not serve: the command that enables the
-// kind if the kind is one of Azure's, or "kubectl api-resources".
+// kind if the kind may be one of Azure's, or "kubectl api-resources".
 func unserved(err error, kind string) error {
 	all, failed := catalogue.Embedded()
 	if failed != nil {
 		return errors.Join(err, failed)
 	}
 	name, group, _ := strings.Cut(strings.ToLower(kind), ".")
-	i := slices.IndexFunc(all.Kinds(), func(k *catalogue.Kind) bool {
-		return k.Default && (name == k.Plural || name == strings.ToLower(k.Kind)) && (group == "" || group == k.Group)
-	})
-	if i < 0 {
-		return fmt.Errorf("%w; kubectl api-resources lists them", err)
+	var types []string
+	for _, k := range all.Kinds() {
+		named := name == k.Plural || name == strings.ToLower(k.Kind)
+		if named && (group == "" || group == k.Group) && all.Default(k.Type) == k {
+			types = append(types, k.Type)
+		}
 	}
-	return fmt.Errorf("%w, which is a kind of Azure: kinship azure enable %s installs it", err, all.Kinds()[i].Type)
+	switch len(types) {
+	case 0:
+		return fmt.Errorf("%w; kubectl api-resources lists them", err)
+	case 1:
+		return fmt.Errorf("%w, which is a kind of Azure: kinship azure enable %s installs it", err, types[0])
+	default:
+		return fmt.Errorf("%w; kubectl api-resources lists them; if a kind of Azure is meant, kinship azure enable TYPE "+
+			"installs it, with one of the types %s", err, joinFirst(types))
+	}
 }

@@ -116,10 +116,13 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
+	if err := app.CheckAzureNamespaces(ctx, cluster, c.namespaces); err != nil {
+		return err
+	}
 	grant := app.AzureGrant(c.namespaces...)
 	grant.Narrowed = func() {
-		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %s: the operator has the rights in the namespaces %s only\n",
-			azure.RoleName, strings.Join(c.namespaces, ", "))
+		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %s: the operator keeps the rights in namespaces with a RoleBinding %s\n",
+			azure.RoleName, azure.RoleName)
 	}
 	if err := azure.Enable(ctx, cluster, all, kinds, grant); err != nil {
 		return err

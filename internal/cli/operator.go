@@ -76,8 +76,9 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	f, o := cmd.Flags(), &c.options
 	c.addInstallationFlags(f, pack.ByWebhook, iot.WorkloadIdentity)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
-	f.BoolVar(&o.Adopt, "adopt", false,
-		"with --install, adopt the objects of another release, and webhooks that a running operator answers elsewhere")
+	f.BoolVar(&o.Adopt, "adopt", false, "with --install, adopt the objects of another release")
+	f.BoolVar(&o.TakeWebhooks, "take-webhooks", false,
+		"with --install, take over webhooks that a running operator answers at another address")
 	f.BoolVar(&o.Downgrade, "install-downgrade", false,
 		"with --install, replace the definitions of a newer release")
 	c.addWebhookFlags(f)

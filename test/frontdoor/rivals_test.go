@@ -35,7 +35,7 @@ func TestRivals(t *testing.T) {
 	for _, want := range []string{
 		"nothing was installed", "--webhook-port", "_" + strconv.Itoa(first.PID()) + " (Lease kinship-running-",
 		"webhooks of pack usage at " + address(port), "call " + address(other) + " instead", "stop that operator",
-		"--packs", "--adopt",
+		"--packs", "--take-webhooks",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not say %q: %v", want, err)

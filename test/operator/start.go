@@ -48,7 +48,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 		Packs:   packs,
 		Install: true,
 		// The CRDs that testenv installed lack the label app.kubernetes.io/part-of.
-		Adopt:       true,
+		Adopt: true, TakeWebhooks: true,
 		WebhookHost: "127.0.0.1",
 		// At its end, a server of HTTP/2 waits a second for streams that its clients may still begin. The
 		// operators of Exec offer HTTP/2.

@@ -19,6 +19,9 @@ func Import(
 	if !strings.EqualFold(id.Type(), k.Type) {
 		return nil, nil, fmt.Errorf("%s is a %s, want a %s", id, id.Type(), k.Type)
 	}
+	if told, err := azure.ParseID(textOf(body["id"])); err == nil && !told.Equal(id) {
+		return nil, nil, fmt.Errorf("the body is of %s, want the body of %s", told, id)
+	}
 	spec, rest, err := k.FromARM(body, catalogue.Conversion{
 		Parent: id.Parent().String(), Name: id.Name(), Allows: mayRefer,
 	})
@@ -50,6 +53,12 @@ func Import(
 	obj.SetGroupVersionKind(k.GroupVersionKind())
 	obj.SetName(name)
 	return obj, left, nil
+}
+
+// textOf returns a text of a body, or "" for another value.
+func textOf(value any) string {
+	text, _ := value.(string)
+	return text
 }
 
 // mayRefer reports whether the operator accepts a reference to an ARM id. Bodies of Azure have other ids too:

@@ -14,6 +14,28 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
 
+// TestImportOfAnotherBody: the body of one resource is not imported under the id of another one.
+func TestImportOfAnotherBody(t *testing.T) {
+	const network = "/subscriptions/" + subscription + "/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/"
+	k := all(t).Default("Microsoft.Network/virtualNetworks")
+	id, err := azurecloud.ParseID(network + "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, want := range map[string]string{
+		"ONE": "",
+		"two": "the body is of " + network + "two, want the body of " + network + "one",
+	} {
+		said := ""
+		if _, _, err := azuremove.Import(k, id, map[string]any{"id": network + of}, true); err != nil {
+			said = err.Error()
+		}
+		if said != want {
+			t.Errorf("the body of %s: got %q, want %q", of, said, want)
+		}
+	}
+}
+
 // TestImportNames: each resource of an import gets an object of its own, also if two resources have one name, or
 // names that objects can't tell apart. Rendered, each object is that resource.
 func TestImportNames(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 	"github.com/kinship-dev/kinship/pkg/external"
 )
 
-// desired is the resource that an object requests. A pass over the object has one desired
-// (kind.connect), which computes parent and body once.
+// desired is the resource that an object requests. kind.connect makes a desired for the requests of a pass,
+// which compute parent and body once. Address and serial of the kind make their own: the engine calls these
+// before it connects.
 type desired struct {
 	*kind
 

@@ -45,9 +45,9 @@ func rulesOf(kinds []string) (rules []rbacv1.PolicyRule) {
 			return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
 		}
 		rules = append(rules,
-			// The operator deletes no object, but the admission plugin
-			// OwnerReferencesPermissionEnforcement lets only a user with the right to delete an
-			// object set its ownerReferences.
+			// The operator deletes objects with the resource of their owner (external.Kind.Cascades). The
+			// admission plugin OwnerReferencesPermissionEnforcement also lets only a user with the right to
+			// delete an object set its ownerReferences.
 			rule("", "list", "watch", "patch", "delete"), rule("/status", "patch"),
 			// OwnerReferencesPermissionEnforcement requires this right for blockOwnerDeletion.
 			rule("/finalizers", "update"),
@@ -124,16 +124,25 @@ func (g Grant) bindings() []client.Object {
 	return all
 }
 
+// inNamespace returns the namespace of a binding for a message, or "" for a binding in all namespaces.
+func inNamespace(binding client.Object) string {
+	if binding.GetNamespace() == "" {
+		return ""
+	}
+	return " in namespace " + binding.GetNamespace()
+}
+
 // bind applies [Grant.bindings]. With Grant.Namespaces, bind deletes the ClusterRoleBinding of an
 // earlier [Enable] without namespaces.
 func (g Grant) bind(ctx context.Context, c client.Client) error {
+	var failed []error
 	for _, binding := range g.bindings() {
 		if err := apply(ctx, c, binding); err != nil {
-			return fmt.Errorf("give the rights to the kinds: %w", err)
+			failed = append(failed, fmt.Errorf("give the rights to the kinds%s: %w", inNamespace(binding), err))
 		}
 	}
-	if len(g.Namespaces) == 0 {
-		return nil
+	if len(failed) > 0 || len(g.Namespaces) == 0 {
+		return errors.Join(failed...)
 	}
 	err := c.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: RoleName}})
 	if apierrors.IsNotFound(err) {

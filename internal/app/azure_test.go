@@ -1,0 +1,34 @@
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestCompareNamespaces: kinds of Azure get rights in the namespaces of the operators that run the pack.
+func TestCompareNamespaces(t *testing.T) {
+	operator := func(pack string, namespaces ...string) OperatorState {
+		return OperatorState{Holder: "host", Lease: "running", Settings: &Settings{Packs: []string{pack}, Namespaces: namespaces}}
+	}
+	for _, row := range []struct {
+		operator   OperatorState
+		namespaces []string
+		want       string
+	}{
+		{operator("azure"), nil, ""},
+		{operator("azure", "a", "b"), []string{"b", "a"}, ""},
+		{operator("usage"), []string{"a"}, ""},
+		{OperatorState{}, []string{"a"}, ""}, // of a release that records no settings
+		{operator("azure"), []string{"a"}, "--namespaces is a, but operator host (Lease running) serves all namespaces"},
+		{operator("azure", "a"), nil, "--namespaces is all namespaces, but operator host (Lease running) serves a"},
+		{operator("azure", "a"), []string{"a", "b"}, "--namespaces is a, b, but"},
+	} {
+		said := ""
+		if err := compareNamespaces([]OperatorState{row.operator}, row.namespaces); err != nil {
+			said = err.Error()
+		}
+		if (said == "") != (row.want == "") || !strings.Contains(said, row.want) {
+			t.Errorf("%v for %v: got %q, want %q", row.operator.Settings, row.namespaces, said, row.want)
+		}
+	}
+}
