@@ -35,7 +35,10 @@ func CheckAzureNamespaces(ctx context.Context, c client.Reader, namespaces []str
 func compareNamespaces(operators []OperatorState, namespaces []string) error {
 	wanted := sets.New(namespaces...)
 	for _, s := range operators {
-		if s.Settings == nil || !slices.Contains(s.Settings.Packs, "azure") || wanted.Equal(sets.New(s.Settings.Namespaces...)) {
+		if s.Settings == nil || !slices.Contains(s.Settings.Packs, "azure") {
+			continue
+		}
+		if wanted.Equal(sets.New(s.Settings.Namespaces...)) {
 			continue
 		}
 		return fmt.Errorf("--namespaces is %s, but operator %s (Lease %s) serves %s: give enable the same namespaces, or "+

@@ -8,7 +8,8 @@ import (
 // TestCompareNamespaces: kinds of Azure get rights in the namespaces of the operators that run the pack.
 func TestCompareNamespaces(t *testing.T) {
 	operator := func(pack string, namespaces ...string) OperatorState {
-		return OperatorState{Holder: "host", Lease: "running", Settings: &Settings{Packs: []string{pack}, Namespaces: namespaces}}
+		settings := &Settings{Packs: []string{pack}, Namespaces: namespaces}
+		return OperatorState{Holder: "host", Lease: "running", Settings: settings}
 	}
 	for _, row := range []struct {
 		operator   OperatorState
