@@ -126,7 +126,7 @@ var short = map[string]string{
 	"rg": "Microsoft.Resources/resourceGroups", "vnet": "Microsoft.Network/virtualNetworks",
 	"subnet": "Microsoft.Network/virtualNetworks/subnets", "table": "Microsoft.Network/routeTables",
 	"route": "Microsoft.Network/routeTables/routes", "nsg": "Microsoft.Network/networkSecurityGroups",
-	"ip":   "Microsoft.Network/publicIPAddresses", "nic": "Microsoft.Network/networkInterfaces",
+	"ip": "Microsoft.Network/publicIPAddresses", "nic": "Microsoft.Network/networkInterfaces",
 	"lb": "Microsoft.Network/loadBalancers", "vmss": "Microsoft.Compute/virtualMachineScaleSets",
 	"account": "Microsoft.Batch/batchAccounts", "pool": "Microsoft.Batch/batchAccounts/pools",
 }
