@@ -122,7 +122,11 @@ func TestOneResourceTwoNames(t *testing.T) {
 			w.gone("vnet/" + name)
 		}
 	}
-	w.inCloud("rg", "Net")
+	created := "Net"
+	if strings.HasPrefix(names["two"], "True") {
+		created = "nEt"
+	}
+	w.inCloud("rg", created)
 	if n := w.calls("DELETE", "vnet"); n != 0 {
 		t.Errorf("%d DELETEs, want none", n)
 	}
