@@ -59,7 +59,8 @@ func TestUnserved(t *testing.T) {
 		"routetables.example.com":                       "the cluster serves no kind; kubectl api-resources lists them",
 		"servers": "the cluster serves no kind; kubectl api-resources lists them; if a kind of Azure is meant, " +
 			"kinship azure enable TYPE installs it, with one of the types Microsoft.AnalysisServices/servers, " +
-			"Microsoft.DBforMariaDB/servers, Microsoft.DBforMySQL/servers, Microsoft.DBforPostgreSQL/servers, Microsoft.Sql/servers",
+			"Microsoft.DBforMariaDB/servers, Microsoft.DBforMySQL/servers, Microsoft.DBforPostgreSQL/servers, " +
+			"Microsoft.Sql/servers",
 		"unicorn": "the cluster serves no kind; kubectl api-resources lists them",
 	} {
 		if got := unserved(base, kind).Error(); got != want {

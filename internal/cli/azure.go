@@ -121,8 +121,9 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	}
 	grant := app.AzureGrant(c.namespaces...)
 	grant.Narrowed = func() {
-		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %s: the operator keeps the rights in namespaces with a RoleBinding %s\n",
-			azure.RoleName, azure.RoleName)
+		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %[1]s: "+
+			"the operator keeps the rights in namespaces with a RoleBinding %[1]s\n",
+			azure.RoleName)
 	}
 	if err := azure.Enable(ctx, cluster, all, kinds, grant); err != nil {
 		return err
