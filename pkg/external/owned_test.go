@@ -72,7 +72,7 @@ func newTree(t *testing.T) (*toyWorld, *deleter) {
 func TestDeleteOwned(t *testing.T) {
 	w, d := newTree(t)
 	parents := []string{"in", "shared", "changed", "protected", "orphaning"}
-	all := []string{"owner"}
+	all := append(make([]string, 0, 1+2*len(parents)), "owner")
 	for _, name := range parents {
 		all = append(all, name, name+"-child")
 	}
