@@ -61,8 +61,8 @@ func Exec(tb testing.TB, args ...string) *Process {
 	if err != nil {
 		tb.Fatalf("operator: find the running program: %v", err)
 	}
-	own := []string{"--openstack-open-cidrs", "127.0.0.0/8", "--take-webhooks"}
-	return ExecProgram(tb, program, append(own, args...)...)
+	return ExecProgram(tb, program,
+		slices.Concat([]string{"--openstack-open-cidrs", "127.0.0.0/8", "--take-webhooks"}, args)...)
 }
 
 // ExecProgram is [Exec] with another executable, such as an earlier release of kinship. An earlier
