@@ -127,13 +127,34 @@ func whyTie(t *testing.T, ns, name string) (findings []string, next string) {
 	return findings, plain(e.Next)
 }
 
+// explained has the objects of a case, and the findings and the next step of kinship why for Tie a.
+type explained struct {
+	ties []tie
+	want []string
+	next string
+}
+
+// explain runs kinship why for Tie a of each case, in a namespace of its own.
+func explain(t *testing.T, cases map[string]explained) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ns := testenv.Namespace(t)
+			applyTies(t, ns, tc.ties...)
+			findings, next := whyTie(t, ns, "a")
+			if diff := cmp.Diff(tc.want, findings); diff != "" {
+				t.Errorf("(-want, +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.next, next); diff != "" {
+				t.Errorf("next (-want, +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestExplainOwners follows owners that an object waits for, and kinds that the cluster does not serve.
 func TestExplainOwners(t *testing.T) {
-	cases := map[string]struct {
-		ties []tie
-		want []string
-		next string
-	}{
+	cases := map[string]explained{
 		"an owner that does not exist": {
 			[]tie{{name: "a", spec: "in: [gone]", says: "waiting for Tie/gone"}},
 			[]string{"waits for Tie/gone (spec.in), which does not exist"},
@@ -164,29 +185,13 @@ func TestExplainOwners(t *testing.T) {
 				"Available is False, Ready is False (R): the disk is full",
 		},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			ns := testenv.Namespace(t)
-			applyTies(t, ns, tc.ties...)
-			findings, next := whyTie(t, ns, "a")
-			if diff := cmp.Diff(tc.want, findings); diff != "" {
-				t.Errorf("(-want, +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.next, next); diff != "" {
-				t.Errorf("next (-want, +got):\n%s", diff)
-			}
-		})
-	}
+	explain(t, cases)
 }
 
 // TestExplainNeeds follows the objects that an object waits for. Each case has the message of
 // Tie a, and the resulting next step.
 func TestExplainNeeds(t *testing.T) {
-	cases := map[string]struct {
-		ties []tie
-		want []string
-		next string
-	}{
+	cases := map[string]explained{
 		"a circle that it is no part of": {
 			[]tie{
 				{name: "a", spec: "needs: [b]", says: "waiting for Tie/b"},
@@ -268,19 +273,7 @@ func TestExplainNeeds(t *testing.T) {
 			"create Tie/m0, or change spec.needs of Tie/a (ask its owner)",
 		},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			ns := testenv.Namespace(t)
-			applyTies(t, ns, tc.ties...)
-			findings, next := whyTie(t, ns, "a")
-			if diff := cmp.Diff(tc.want, findings); diff != "" {
-				t.Errorf("(-want, +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(tc.next, next); diff != "" {
-				t.Errorf("next (-want, +got):\n%s", diff)
-			}
-		})
-	}
+	explain(t, cases)
 }
 
 // TestExplainEnds: a long chain is followed up to a limit, and the answer says where it ends.
