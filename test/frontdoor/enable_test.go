@@ -41,7 +41,8 @@ func TestEnableElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errOut := kinship(t, "azure", "enable", "Microsoft.Network/natGateways", "--namespaces", "a")
-	if code == 0 || !strings.Contains(errOut, "operator somebody (Lease kinship-running-elsewhere) serves all namespaces") {
+	const want = "operator somebody (Lease kinship-running-elsewhere) serves all namespaces"
+	if code == 0 || !strings.Contains(errOut, want) {
 		t.Errorf("exit code %d: %s", code, errOut)
 	}
 	err := c.Get(t.Context(), client.ObjectKey{Name: azure.RoleName}, &rbacv1.ClusterRole{})
