@@ -66,11 +66,7 @@ func (c *Cluster) elsewhere(ctx context.Context, id object.ID) []string {
 		c.skip(k, Skipped{}, err)
 		return nil
 	}
-	namespaces := make([]string, 0, len(list.Items))
-	for i := range list.Items {
-		namespaces = append(namespaces, list.Items[i].Namespace)
-	}
-	return namespaces
+	return lists.Map(list.Items, func(m metav1.PartialObjectMetadata) string { return m.Namespace })
 }
 
 // ownedEdges returns the edges with role Owner of the objects in a namespace that name an owner.
