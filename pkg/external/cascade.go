@@ -2,15 +2,18 @@ package external
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/graph"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -75,49 +78,85 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 // awaitOwner does not wait for an owner that has outsiders: such a user may be in another tree whose owner
 // waits for this object. An object whose resource went with its owner's has no p.Refs here, because
 // restoreGuards has not resolved them: the object does not wait.
-func (r *reconciler[K, R]) awaitOwner(_ context.Context, p *pass[K, R]) reconcile.Outcome {
+func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	p.takenAlong = false
+	var owners []object.ID
 	for _, t := range p.Refs.Targets() {
-		if t.Relation().Role != relation.Owner {
-			continue
-		}
-		if owner, ok := r.engine.leavingOwner(t.ID(), mostOwners); ok {
-			return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
-				owner.Short(), r.engine.Noun)
+		if t.Relation().Role == relation.Owner {
+			owners = append(owners, t.ID())
 		}
 	}
-	return reconcile.Outcome{}
+	owners = r.engine.withOwners(owners)
+	i := slices.IndexFunc(owners, r.engine.takesAlong)
+	if i < 0 && r.remainder(p).decide() == deleteKnown {
+		var err error
+		if i, err = r.engine.unseenDeletion(ctx, owners); err != nil {
+			return reconcile.Fail(condition.ReasonTransientError, err)
+		}
+	}
+	if i < 0 {
+		return reconcile.Outcome{}
+	}
+	p.takenAlong = true
+	return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
+		owners[i].Short(), r.engine.Noun)
 }
 
-// mostOwners bounds the recursion of Engine.leavingOwner from owner to owner.
-const mostOwners = 16
+// withOwners returns owners, the owners of these owners, and so on: the nearest first, and without objects
+// that do not exist.
+func (e *Engine) withOwners(owners []object.ID) []object.ID {
+	missing := func(id object.ID) bool { return e.core.Get(id) == nil || e.kindOf(id.GroupKind()) == nil }
+	levels := graph.Levels(owners, 0, func(level []object.ID) (next []object.ID) {
+		for _, id := range level {
+			if !missing(id) {
+				next = append(next, e.ownersOf(e.kindOf(id.GroupKind()), e.core.Get(id))...)
+			}
+		}
+		return next
+	})
+	return slices.DeleteFunc(slices.Concat(levels...), missing)
+}
 
-// leavingOwner returns the nearest owner for which Engine.takesAlong is true: the object's owner, or an
-// owner of the owner.
-func (e *Engine) leavingOwner(id object.ID, most int) (object.ID, bool) {
-	owner, k := e.core.Get(id), e.kindOf(id.GroupKind())
-	if owner == nil || k == nil || most == 0 {
-		return id, false
-	}
-	if e.takesAlong(k, id, owner) {
-		return id, true
-	}
-	for _, next := range e.ownersOf(k, owner) {
-		if found, ok := e.leavingOwner(next, most-1); ok {
-			return found, true
+// unseenDeletion returns the index of an owner that is deleted, and whose watch has not reported the deletion
+// yet; -1 means none. Watches of two kinds are not in order: if a user deletes a ResourceGroup and then its
+// VirtualNetwork, the operator may see the VirtualNetwork first, and would send a request for each. The watch
+// requeues the object. unseenDeletion skips owners that the operator has no right to get.
+func (e *Engine) unseenDeletion(ctx context.Context, owners []object.ID) (int, error) {
+	for i, id := range owners {
+		k := e.kindOf(id.GroupKind())
+		if k == nil || !k.cascades {
+			continue
+		}
+		now := &metav1.PartialObjectMetadata{}
+		now.SetGroupVersionKind(k.gvk)
+		err := e.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, now)
+		seen := e.core.Get(id)
+		switch {
+		case apierrors.IsForbidden(err):
+		case err != nil && !apierrors.IsNotFound(err):
+			return -1, fmt.Errorf("look for the deletion of %s: %w", id.Short(), err)
+		case seen == nil || seen.GetDeletionTimestamp() != nil:
+		case err != nil || now.DeletionTimestamp != nil:
+			return i, nil
 		}
 	}
-	return id, false
+	return -1, nil
 }
 
 // takesAlong reports whether the resource of an owner is about to be deleted together with the resources
 // inside ([Kind.Cascades]).
-func (e *Engine) takesAlong(k *kind, id object.ID, owner client.Object) bool {
-	if owner.GetDeletionTimestamp() == nil || !k.cascades ||
+func (e *Engine) takesAlong(id object.ID) bool {
+	owner, ok := e.core.Get(id).(Object)
+	k := e.kindOf(id.GroupKind())
+	if !ok || k == nil || owner.GetDeletionTimestamp() == nil || !k.cascades ||
 		!slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
 		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		return false
 	}
-	return isManaged(owner.(Object)) && !isDetached(owner.(Object)) && len(e.outsiders(id)) == 0
+	if !isManaged(owner) || isDetached(owner) {
+		return false
+	}
+	return e.records.isDeleting(e.records.of(id, owner.GetUID())) || len(e.outsiders(id)) == 0
 }
 
 // lookFirst calls Actuator.Get before Actuator.Delete if the resource may be deleted already
@@ -137,7 +176,7 @@ func (r *reconciler[K, R]) lookFirst(
 		return false, true, r.failed(p, err)
 	case r.kind.Leaving != nil && r.kind.Leaving(resource):
 		r.awaitChange(p) // The deletion goes on in any case.
-		p.record.deleting, p.record.polls = true, polls{}
+		r.accepted(ctx, p)
 		return false, true, r.awaitGone(p, resource, nil)
 	}
 	return false, false, o
@@ -162,44 +201,50 @@ func isOwned(obj, owner client.Object) bool {
 	})
 }
 
-// collecting is how long the garbage collector may take to delete the objects of a deleted owner.
-const collecting = 30 * time.Second
+// collecting is how long the garbage collector may take to delete the objects of a deleted owner. taking is
+// how long the status of an object does not say that the object waits in awaitOwner.
+const (
+	collecting = 30 * time.Second
+	taking     = 5 * time.Second
+)
 
-// untilCollected returns how long reconciler.conclude does not write the status of an object whose owner
-// is deleted. The garbage collector is about to delete the object, and a write would delay that deletion
-// and the deletions of all other objects of the owner.
+// untilCollected returns how long reconciler.conclude does not write the status of an object that is about to
+// end: a write for each object of a tree would delay the deletions of the others.
 func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
-	orphaned := p.waits && len(p.Object.GetOwnerReferences()) > 0 &&
-		slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
-			return t.Relation().Role == relation.Owner && (t.Object() == nil || !isOwned(p.Object, t.Object()))
-		})
-	now := r.engine.Clock.Now()
+	most, now := r.endsWithin(p), r.engine.Clock.Now()
 	switch {
-	case !orphaned:
+	case most == 0:
 		p.record.orphaned = time.Time{}
 		return 0
 	case p.record.orphaned.IsZero():
 		p.record.orphaned = now
 	}
-	return max(0, collecting-now.Sub(p.record.orphaned))
+	return max(0, most-now.Sub(p.record.orphaned))
+}
+
+// endsWithin returns how long it may take until an object ends whose owner is deleted: the garbage collector is
+// about to delete the object, or the cloud deletes its resource. Zero means that the object does not end with
+// an owner.
+func (r *reconciler[K, R]) endsWithin(p *pass[K, R]) time.Duration {
+	ended := func(t engine.Target) bool {
+		return t.Relation().Role == relation.Owner && (t.Object() == nil || !isOwned(p.Object, t.Object()))
+	}
+	switch {
+	case p.takenAlong:
+		return taking
+	case p.waits && len(p.Object.GetOwnerReferences()) > 0 && slices.ContainsFunc(p.Refs.Targets(), ended):
+		return collecting
+	}
+	return 0
 }
 
 // wakeOwners requeues the deleted owners of an object that lost a finalizer, and the owners of these
 // owners. The step awaitUsersOfOwned of an owner may have waited for the end of that guard.
 func (e *Engine) wakeOwners(k *kind, obj client.Object) {
-	next, seen := e.ownersOf(k, obj), map[object.ID]bool{}
-	for len(next) > 0 {
-		id := next[0]
-		next = next[1:]
-		owner, of := e.core.Get(id), e.kindOf(id.GroupKind())
-		if seen[id] || owner == nil || of == nil {
-			continue
-		}
-		seen[id] = true
-		if owner.GetDeletionTimestamp() != nil {
+	for _, id := range e.withOwners(e.ownersOf(k, obj)) {
+		if owner := e.core.Get(id); owner != nil && owner.GetDeletionTimestamp() != nil {
 			e.core.Requeue(id)
 		}
-		next = append(next, e.ownersOf(of, owner)...)
 	}
 }
 

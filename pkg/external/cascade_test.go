@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -212,6 +213,39 @@ func (w *train) cascade() {
 	if diff := cmp.Diff(want, w.changes("blue-argo")); diff != "" {
 		w.t.Errorf("requests (-want +got):\n%s", diff)
 	}
+}
+
+// TestUnseenDeletion: an object does not call Actuator.Delete after its owner was deleted, even if the watch
+// of the owner's kind is late to report the deletion or the end of the owner. An operator without the right
+// to get the owner calls Actuator.Delete.
+func TestUnseenDeletion(t *testing.T) {
+	w := newOwnedWorld(t)
+	w.r.kind.Cascades = true
+	attach(w.r, w.store)
+	w.create("owner", "in", "blind")
+	w.pass("owner", "in", "blind")
+	w.cloud.change(func(c *toyCloud) { c.calls = nil })
+	w.must(w.c.Delete(t.Context(), w.read("owner"))) // The watch has not reported the deletion.
+	w.delete("in", "blind")
+	w.passIn("in", taking)
+	w.expect("deleted", states{"in": "blue-in"})
+
+	owner := w.read("owner")
+	owner.Finalizers = nil
+	w.must(w.c.Update(t.Context(), owner))
+	w.passIn("in", taking)
+	w.expect("ended", states{"in": "blue-in"})
+
+	w.r.engine.Live = &blind{w.c}
+	w.pass("blind")
+	w.expect("without the right to get", states{"blind": "gone"}, "DELETE /things/blue-blind")
+}
+
+// blind may not get objects.
+type blind struct{ client.Client }
+
+func (blind) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
+	return apierrors.NewForbidden(networks.GroupVersion().WithResource("networks").GroupResource(), "", nil)
 }
 
 // TestForegroundDeletion: with foreground deletion, an owned object does not wait for its owner

@@ -25,7 +25,9 @@ func TestWentWithOwner(t *testing.T) {
 		c.calls, c.takes = nil, map[string][]string{"blue-owner": {"blue-in", "blue-apart", "blue-late"}}
 	})
 	w.delete(all...)
-	w.pass("in")
+	w.passIn("in", taking)
+	w.expect("the status says nothing of a short wait", states{"in": "blue-in"})
+	w.later(taking, "in")
 	w.expect("it leaves the deletion to the owner",
 		states{"in": "blue-in Waiting for Network/owner to be deleted, which takes resource along"})
 	w.pass("owner", "in", "apart")

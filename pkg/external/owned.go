@@ -18,46 +18,51 @@ import (
 // concurrentDeletions bounds the requests of deleteAll at once.
 const concurrentDeletions = 16
 
-// deleteOwned deletes the objects that Kubernetes' garbage collector would delete after the end of their
-// owner, whose resource the cloud has deleted ([Kind.Cascades]). kube-controller-manager deletes about 20
-// objects per second by default. An object is deleted after its owners: if a webhook protects a
-// VirtualNetwork, its Subnets stay too. deleteOwned leaves to the garbage collector an object that has
-// changed, or whose deletion fails.
+// deleteOwned deletes the owned objects that have come since the cloud accepted the deletion of the owner's
+// resource (reconciler.accepted), or all if the resource was deleted at once.
 func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	end := container{r.knownID(p), p.cloud}
-	if !r.kind.Cascades || end.id == "" {
-		return reconcile.Outcome{}
+	if end := (container{r.knownID(p), p.cloud}); r.kind.Cascades && end.id != "" {
+		r.engine.deleteTree(ctx, p.Object, r.engine.ownedUntil(p.id, end))
 	}
-	rest := r.engine.ownedUntil(p.id, end)
-	ended := sets.New(p.Object.GetUID())
+	return reconcile.Outcome{}
+}
+
+// ownedUntil returns the objects of a deleted object's tree for which recordEnd has noted the end of the
+// owner's resource.
+func (e *Engine) ownedUntil(id object.ID, end container) []object.ID {
+	return slices.DeleteFunc(slices.Clone(e.core.Owned(id)), func(owned object.ID) bool {
+		obj := e.core.Get(owned)
+		return obj == nil || e.records.endOf(e.records.of(owned, obj.GetUID())) != end
+	})
+}
+
+// deleteTree deletes the objects that Kubernetes' garbage collector would delete after the end of their owner,
+// whose resource the cloud deletes together with theirs ([Kind.Cascades]). kube-controller-manager deletes
+// about 20 objects per second by default. An object is deleted after its owners: if a webhook protects a
+// VirtualNetwork, its Subnets stay too. deleteTree leaves to the garbage collector an object that has changed,
+// or whose deletion fails.
+func (e *Engine) deleteTree(ctx context.Context, owner client.Object, owned []object.ID) {
+	ended := sets.New(owner.GetUID())
 	remains := func(o metav1.OwnerReference) bool { return !ended.Has(o.UID) }
-	for {
-		var level, next []client.Object
-		for _, obj := range rest {
-			if slices.ContainsFunc(obj.GetOwnerReferences(), remains) {
-				next = append(next, obj)
-			} else {
+	for len(owned) > 0 {
+		var level []client.Object
+		var next []object.ID
+		for _, id := range owned {
+			obj := e.core.Get(id)
+			switch {
+			case obj == nil || len(obj.GetOwnerReferences()) == 0:
+			case slices.ContainsFunc(obj.GetOwnerReferences(), remains):
+				next = append(next, id)
+			default:
 				level = append(level, obj)
 			}
 		}
 		if len(level) == 0 {
-			return reconcile.Outcome{}
+			return
 		}
-		ended.Insert(r.engine.deleteAll(ctx, level)...)
-		rest = next
+		ended.Insert(e.deleteAll(ctx, level)...)
+		owned = next
 	}
-}
-
-// ownedUntil returns the objects of a deleted object's tree for which recordEnd has noted the end of the
-// owner's resource, and that have owner references.
-func (e *Engine) ownedUntil(id object.ID, end container) (objects []client.Object) {
-	for _, owned := range e.core.Owned(id) {
-		obj := e.core.Get(owned)
-		if obj != nil && len(obj.GetOwnerReferences()) > 0 && e.records.endOf(e.records.of(owned, obj.GetUID())) == end {
-			objects = append(objects, obj)
-		}
-	}
-	return objects
 }
 
 // deleteAll deletes objects, and returns the uids of the objects that end and whose dependents end too.

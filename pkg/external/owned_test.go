@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,4 +109,33 @@ func TestDeleteOwned(t *testing.T) {
 	w.cloud.change(func(c *toyCloud) { c.calls = nil })
 	w.pass("in")
 	w.expect("the object ends without a request", states{"in": "gone"})
+}
+
+// TestDeleteOwnedEarly: once the cloud has accepted the deletion of an owner's resource, a pass over the owner
+// deletes the objects of its tree. The objects wait for the owner, and then end without a request to the cloud.
+func TestDeleteOwnedEarly(t *testing.T) {
+	w, d := newTree(t)
+	w.create("owner", "in", "in-child")
+	w.pass("owner", "in", "in-child")
+	w.r.kind.Lingers = true
+	w.cloud.change(func(c *toyCloud) {
+		c.calls, c.slow, c.takes = nil, 1, map[string][]string{"blue-owner": {"blue-in", "blue-in-child"}}
+	})
+	w.delete("owner")
+	w.pass("owner")
+	w.expect("accepted", states{}, "DELETE /things/blue-owner")
+	if diff := cmp.Diff([]string{"in", "in-child"}, d.names); diff != "" {
+		t.Errorf("requests to delete (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"in", "in-child"} {
+		w.watch(name)
+		w.passIn(name, taking)
+	}
+	w.cloud.change(func(c *toyCloud) { c.running["op1"].end() })
+	w.later(3*time.Second, "owner")
+	w.pass("in", "in-child")
+	w.expect("ended", states{"owner": "gone", "in": "gone", "in-child": "gone"}, "GET /things/blue-owner")
+	if len(d.names) != 2 {
+		t.Errorf("requests to delete: %q", d.names)
+	}
 }

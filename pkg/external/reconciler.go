@@ -52,8 +52,8 @@ type pass[K Object, R any] struct {
 	// again is the pause after which a refused object is reconciled again; zero means at the object's next
 	// change.
 	again time.Duration
-	// waits says that awaitReferences ended the pass.
-	waits bool
+	// waits says that awaitReferences ended the pass. takenAlong says that awaitOwner did.
+	waits, takenAlong bool
 	// altered is when the resource of another object changed the object's resource (alter.go); zero if no
 	// such change happened.
 	altered time.Time

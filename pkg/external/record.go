@@ -57,6 +57,8 @@ type record struct {
 	// resource (serial.go). visited says that the object had a pass (records.beginPass).
 	serial  serialKey
 	visited bool
+	// deleting says that the cloud has accepted the deletion of the resource.
+	deleting bool
 	// container is the deleted resource that contained the object's resource (container.go).
 	container container
 
@@ -109,8 +111,6 @@ type memory struct {
 	// heard is when the cloud last confirmed the change for which the object has a reservation
 	// (reconciler.isChanging).
 	heard time.Time
-	// deleting says that the cloud has accepted the deletion.
-	deleting bool
 	// releasedAt is metadata.resourceVersion of the object after removeFinalizer.
 	releasedAt string
 }
@@ -170,6 +170,20 @@ func (s *records) of(id object.ID, uid types.UID) *record {
 		return known
 	}
 	return &record{id: id, uid: uid, gone: true}
+}
+
+// setDeleting sets record.deleting.
+func (s *records) setDeleting(r *record, deleting bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.deleting = deleting
+}
+
+// isDeleting returns record.deleting.
+func (s *records) isDeleting(r *record) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.deleting
 }
 
 // isForgotten reports whether the object of a record is deleted (record.gone).

@@ -48,7 +48,7 @@ func rulesOf(kinds []string) (rules []rbacv1.PolicyRule) {
 			// The operator deletes objects with the resource of their owner (external.Kind.Cascades). The
 			// admission plugin OwnerReferencesPermissionEnforcement also lets only a user with the right to
 			// delete an object set its ownerReferences.
-			rule("", "list", "watch", "patch", "delete"), rule("/status", "patch"),
+			rule("", "get", "list", "watch", "patch", "delete"), rule("/status", "patch"),
 			// OwnerReferencesPermissionEnforcement requires this right for blockOwnerDeletion.
 			rule("/finalizers", "update"),
 		)
