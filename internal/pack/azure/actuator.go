@@ -98,7 +98,7 @@ func (a actuator) lookUpOwner(ctx context.Context) error {
 	if owner, _ := a.owner(a.object); owner != nil {
 		return nil
 	}
-	id, err := a.parent()
+	id, err := a.ownerID()
 	if err != nil {
 		return invalid(err)
 	}

@@ -67,8 +67,8 @@ func (k *kind) connect(ctx context.Context, in Input) (access, error) {
 	d := k.desired(in)
 	result := access{Actuator: actuator{d, connection.client}, Scope: connection.subscription + "/" + k.Type}
 	isDeleted := in.Object.GetDeletionTimestamp() != nil
-	if parent, err := d.parent(); err == nil {
-		result.Place = parent.String()
+	if owner, err := d.ownerID(); err == nil {
+		result.Place = owner.String()
 	} else if in.Object.GetExternalStatus().ID == nil && !isDeleted {
 		return result, invalid(err)
 	}
