@@ -87,8 +87,8 @@
 // # One change at a time
 //
 // A cloud may change a single resource at a time in some place ([Kind.Serial]). The objects of the
-// place then reserve the place in order. A reservation lasts from the request to the end of the
-// operation (serial.go).
+// place, of one kind or of several kinds, then reserve the place in order. A reservation lasts from the
+// request to the end of the operation (serial.go).
 //
 // # Wake-ups
 //

@@ -133,10 +133,11 @@ type Kind[K Object, R any] struct {
 	// the uid as [Identity.Marker]. The engine never takes a resource without the uid for the created
 	// resource.
 	Marked bool
-	// Serial names the place in which the cloud changes a single resource at a time, such as the route table
-	// of a Route. Objects of the kind with the same Serial take turns for Create, Update and Delete
-	// (serial.go). The engine calls Serial after Connect. An empty text, or a nil Serial, means that changes
-	// are independent.
+	// Serial names the place in which the cloud changes a single resource at a time: the id of the resource
+	// that the cloud locks, such as the network of a Subnet. Objects of all kinds with the same Serial take
+	// turns for Create, Update and Delete (serial.go): the Subnets and the Peerings of a network, and the
+	// Network if its Serial is its own id. The engine calls Serial after Connect. An empty text, or a nil
+	// Serial, means that changes are independent.
 	Serial func(Input[K]) string
 	// Shared, if set, says that several objects may share a resource, and returns the key of that resource.
 	// For example, the key of a RouterInterface consists of the ids of the Router and the Subnet.

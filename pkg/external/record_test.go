@@ -32,7 +32,7 @@ func TestForget(t *testing.T) {
 		s.startAttempt(r, creation{networks.GroupKind(), "cloud", "name"}, time.Now())
 		s.keepStray(r, &openstackv1alpha1.Network{})
 		s.beginCreation(r, key)
-		s.reserveChange(r, serialKey{networks.GroupKind(), "cloud", "place"})
+		s.reserveChange(r, serialKey{"cloud", "place"})
 	}
 	a, b := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b")
 	fill(a)

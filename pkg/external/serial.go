@@ -3,7 +3,6 @@ package external
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -12,11 +11,11 @@ import (
 )
 
 // A cloud may refuse to change a resource while another resource changes in the same place
-// ([Kind.Serial]). For example, the Routes of a route table change in turn. reconciler.awaitChange
-// reserves the place before Actuator.Create, Update or Delete. The reservation lasts until the change has
-// ended (isChanging), which may take many passes. The other objects of the place wait in order
-// (sequence.waiting). records.leaveSequence gives the reservation to the first waiting object, and
-// requeues that object.
+// ([Kind.Serial]). For example, the Routes of a route table change in turn, and the Subnets and Peerings of
+// a network do. reconciler.awaitChange reserves the place before Actuator.Create, Update or Delete. The
+// reservation lasts until the change has ended (isChanging), which may take many passes. The other objects
+// of the place wait in order (sequence.waiting). records.leaveSequence gives the reservation to the first
+// waiting object, and requeues that object.
 //
 // An object gives up its reservation when a pass ends without a running change, and when the object waits
 // for an event. For example, a deleted object may wait for its users, and meanwhile no pass asks for the
@@ -25,9 +24,9 @@ import (
 // The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
 // After a restart an update is called again, and reserves the place again.
 
-// serialKey is a place in which a single resource at a time is changed ([Kind.Serial]).
+// serialKey is a place in which a single resource at a time is changed ([Kind.Serial]). Objects of several
+// kinds may have the same place.
 type serialKey struct {
-	kind       schema.GroupKind
 	cloud, key string
 }
 
@@ -47,7 +46,7 @@ func (r *reconciler[K, R]) serialKey(p *pass[K, R]) serialKey {
 	if key == "" {
 		return serialKey{}
 	}
-	return serialKey{r.kind.GVK.GroupKind(), p.cloud, key}
+	return serialKey{p.cloud, key}
 }
 
 // awaitChange reserves the place of the object's resource (records.reserveChange), or waits while another
@@ -110,7 +109,7 @@ func (r *reconciler[K, R]) restoreChange(one *record, obj client.Object) {
 	var place serialKey
 	i := intentOf(r.engine.Group, obj)
 	if i != nil && i.UID == obj.GetUID() && i.Serial != "" && i.Replaces == idOf(obj.(K)) {
-		place = serialKey{r.kind.GVK.GroupKind(), i.Cloud, i.Serial}
+		place = serialKey{i.Cloud, i.Serial}
 	}
 	r.engine.records.restoreChange(one, place)
 }

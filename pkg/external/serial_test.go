@@ -264,12 +264,25 @@ func TestSerialPlaces(t *testing.T) {
 		"GET /things/blue-b", "PUT /things/blue-b", "GET /things/blue-c", "PUT /things/blue-c")
 }
 
+// TestSerialKinds: objects of two kinds in the same box take turns, also after a restart.
+func TestSerialKinds(t *testing.T) {
+	w := newSerialWorld(t, 1, "a", "b")
+	w.pass("a")
+	w.restart()
+	w.serial()
+	w.r.kind.GVK.Kind = "Subnet"
+	w.watch("a")
+	w.r.kind.GVK = networks
+	w.pass("b")
+	w.expect("of another kind", states{"b": "none " + waitsFor("a")}, "GET /things/blue-a", "PUT /things/blue-a")
+}
+
 // TestSerialReservations: leaveSequence gives a reservation to the object that waited longest, unless that
 // object is gone. A late event restores no reservation (record.visited).
 func TestSerialReservations(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
-	place := serialKey{networks.GroupKind(), "cloud", "box"}
+	place := serialKey{"cloud", "box"}
 	a, b, c, d := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b"),
 		s.learn(object.ID{Name: "c"}, "c"), s.learn(object.ID{Name: "d"}, "d")
 	s.restoreChange(a, place)

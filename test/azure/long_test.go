@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -30,10 +31,7 @@ func (w *world) process() *operator.Process {
 // TestKilled: the operator is killed in the middle of the creation, the update and the deletion of
 // resources with each style of operation. Another process goes on: each request was sent once.
 func TestKilled(t *testing.T) {
-	var ahead atomic.Int64 // of the cloud's clock
-	w := killed(t, "", emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
-		return time.Now().Add(time.Duration(ahead.Load()))
-	}}, func() { ahead.Add(int64(time.Hour)) })
+	w := killed(t, packazure.ByPut)
 	w.noneRefused()
 	for call, want := range map[string]int{
 		"PUT rg": 1, "PUT vnet": 1, "PUT account": 1, "PUT subnet": 2,
@@ -46,20 +44,66 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledDeploying is TestKilled with deployments, of which none is left. The second process repeats
-// the update, which Azure refuses while the deployment of the first process runs, and deletes
-// deployments that may be gone.
+// TestKilledDeploying is TestKilled with deployments, of which none is left. The second process finds the
+// deployment of the first one, and waits for its end. The operator deletes deployments that may be gone.
 func TestKilledDeploying(t *testing.T) {
-	cloud := emulator.Options{RetryAfter: -1, BuildTime: 2 * time.Second}
-	w := killed(t, packazure.ByDeployment, cloud, func() {})
-	w.tolerated = []emulator.Reason{emulator.Busy, emulator.Absent}
+	w := killed(t, packazure.ByDeployment)
+	w.tolerated = []emulator.Reason{emulator.Absent}
 	w.noneRefused()
+	if n := w.deployments("PUT"); n != 4 {
+		t.Errorf("%d deployments of three creations and an update, want 4", n)
+	}
 }
 
-// killed kills operators for TestKilled. finish ends the running operations of the cloud.
-func killed(t *testing.T, submission packazure.Submission, cloud emulator.Options, finish func()) *world {
+// TestLostDeployment: the answer to the PUT of a deployment is lost. The operator finds the deployment, and sends no
+// other one.
+func TestLostDeployment(t *testing.T) {
+	w, finish := newSlowCloud(t)
+	w.submission = packazure.ByDeployment
+	w.start()
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	w.cloud.AddFault(emulator.Fault{Method: "PUT", Type: deploymentType, Reset: emulator.AfterExecution})
+	w.apply(vnet("net", "rg"))
+	testenv.Eventually(t, func() error {
+		if w.deployments("GET") == 0 {
+			return errors.New("the operator looks for no deployment")
+		}
+		return nil
+	})
+	finish()
+	w.ready("vnet/net")
+	if n := w.deployments("PUT"); n != 1 {
+		t.Errorf("%d deployments, want 1", n)
+	}
+	finish()
+	w.noneLeft()
+	w.delete("rg/rg")
+	w.says("rg/rg", "False Deleting")
+	finish()
+}
+
+const deploymentType = "Microsoft.Resources/deployments"
+
+// deployments returns the number of requests of a method for deployments.
+func (w *world) deployments(method string) int {
+	return w.cloud.Calls()[emulator.Call{Method: method, Type: deploymentType}]
+}
+
+// newSlowCloud is newCloud with operations that do not end before a call of finish.
+func newSlowCloud(t *testing.T) (w *world, finish func()) {
 	t.Helper()
-	w := newCloud(t, cloud)
+	var ahead atomic.Int64 // of the cloud's clock
+	w = newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: time.Hour, Clock: func() time.Time {
+		return time.Now().Add(time.Duration(ahead.Load()))
+	}})
+	return w, func() { ahead.Add(int64(2 * time.Hour)) } // A deployment begins, and then its resource.
+}
+
+// killed kills operators for TestKilled.
+func killed(t *testing.T, submission packazure.Submission) *world {
+	t.Helper()
+	w, finish := newSlowCloud(t)
 	w.submission = submission
 	p := w.process()
 	w.apply(group("rg"))
@@ -75,10 +119,18 @@ func killed(t *testing.T, submission packazure.Submission, cloud emulator.Option
 	w.says("subnet/front", "Creating")
 	finish()
 	w.ready("subnet/front")
+	finish() // of the deletion of the deployment
 	w.edit("subnet/front", `{"spec":{"addressPrefix":"10.0.2.0/24"}}`)
 	w.says("subnet/front", "False Updating")
 	p.Kill()
+	resource, deployment := w.calls("GET", "subnet"), w.deployments("GET")
 	p = w.process()
+	testenv.Eventually(t, func() error { // The second process looks before the end.
+		if w.calls("GET", "subnet") == resource || (submission == packazure.ByDeployment && w.deployments("GET") == deployment) {
+			return errors.New("the operator does not look at the update")
+		}
+		return nil
+	})
 	finish()
 	w.ready("subnet/front")
 	w.delete("account/batch", "subnet/front")
@@ -88,6 +140,7 @@ func killed(t *testing.T, submission packazure.Submission, cloud emulator.Option
 	p = w.process()
 	finish()
 	w.gone("account/batch", "subnet/front")
+	finish()
 	w.noneLeft()
 	w.delete("rg/rg")
 	w.says("rg/rg", "False Deleting")
@@ -217,7 +270,7 @@ func TestDeployments(t *testing.T) {
 	if n := w.calls("PUT", "vnet") + w.calls("PUT", "subnet"); n != 0 {
 		t.Errorf("%d PUTs of resources", n)
 	}
-	if n := w.cloud.Calls()[emulator.Call{Method: "PUT", Type: "Microsoft.Resources/deployments"}]; n != 3 {
+	if n := w.deployments("PUT"); n != 3 {
 		t.Errorf("%d deployments, want 3", n)
 	}
 	w.noneLeft()
@@ -238,7 +291,7 @@ func (w *world) noneLeft() {
 	w.T.Helper()
 	testenv.Eventually(w.T, func() error {
 		for _, item := range w.cloud.Inventory() {
-			if strings.EqualFold(item.Type, "Microsoft.Resources/deployments") {
+			if strings.EqualFold(item.Type, deploymentType) {
 				return fmt.Errorf("left behind: %s", item.ID)
 			}
 		}

@@ -71,3 +71,30 @@ func TestSubnetsAtOnce(t *testing.T) {
 		t.Errorf("%d PUTs and %d DELETEs of subnets, want %d and %d", puts, deletes, 2*n, n)
 	}
 }
+
+// TestNetworkAtOnce: Azure changes a network, one of its subnets or one of its peerings at a time. Objects of all three
+// kinds, which are created and changed at once, take turns, and each is sent once.
+func TestNetworkAtOnce(t *testing.T) {
+	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: 300 * time.Millisecond})
+	w.start()
+	const remote = "remoteVirtualNetwork: {kubernetes: {name: other}}"
+	objects := []string{"vnet/net", "vnet/other", "subnet/front", "subnet/back", "peering/out"}
+	w.apply(group("rg"), vnet("net", "rg"), vnet("other", "rg"), subnet("front", "net"),
+		manifest("subnet", "back", "net", "addressPrefix: 10.0.2.0/24"), manifest("peering", "out", "net", remote))
+	w.ready(objects...)
+	w.edit("subnet/front", `{"spec":{"addressPrefix":"10.0.3.0/24"}}`)
+	w.says("subnet/front", "False Updating")
+	w.edit("peering/out", `{"spec":{"allowForwardedTraffic":true}}`)
+	w.edit("vnet/net", `{"spec":{"tags":{"team":"blue"}}}`)
+	w.says("vnet/net", "Waiting for the change of VirtualNetworksSubnet/front in ")
+	w.ready(objects...)
+	w.delete("subnet/back", "peering/out")
+	w.gone("subnet/back", "peering/out")
+	w.inCloud("rg", "net", "other", "front")
+	w.noneRefused()
+	for kind, want := range map[string]int{"vnet": 3, "subnet": 3, "peering": 2} {
+		if puts := w.calls("PUT", kind); puts != want {
+			t.Errorf("%d PUTs of %s, want %d", puts, kind, want)
+		}
+	}
+}

@@ -124,7 +124,8 @@ func (w *world) enable(types ...string) {
 // short are the names of kinds in tests.
 var short = map[string]string{
 	"rg": "Microsoft.Resources/resourceGroups", "vnet": "Microsoft.Network/virtualNetworks",
-	"subnet": "Microsoft.Network/virtualNetworks/subnets", "table": "Microsoft.Network/routeTables",
+	"subnet":  "Microsoft.Network/virtualNetworks/subnets",
+	"peering": "Microsoft.Network/virtualNetworks/virtualNetworkPeerings", "table": "Microsoft.Network/routeTables",
 	"route": "Microsoft.Network/routeTables/routes", "nsg": "Microsoft.Network/networkSecurityGroups",
 	"ip": "Microsoft.Network/publicIPAddresses", "nic": "Microsoft.Network/networkInterfaces",
 	"lb": "Microsoft.Network/loadBalancers", "vmss": "Microsoft.Compute/virtualMachineScaleSets",

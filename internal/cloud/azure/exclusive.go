@@ -15,8 +15,20 @@ var exclusive = []string{
 	"Microsoft.Network/virtualNetworks/virtualNetworkPeerings",
 }
 
-// IsExclusive reports whether ARM changes only one resource of a type at a time among the children
-// of a parent, such as the routes of a route table.
-func IsExclusive(typ string) bool {
-	return slices.ContainsFunc(exclusive, func(one string) bool { return strings.EqualFold(one, typ) })
+// ExclusiveTypes returns the types of children that ARM changes one at a time ([LockOf]).
+func ExclusiveTypes() []string { return slices.Clone(exclusive) }
+
+// LockOf returns the resource that ARM locks while ARM changes the resource with an [ID], and whether there
+// is such a lock. For a subnet, a peering and their virtual network, this is the virtual network: ARM
+// changes one of them at a time.
+func LockOf(id ID) (ID, bool) {
+	for _, child := range exclusive {
+		if strings.EqualFold(child, id.Type()) {
+			return id.Parent(), true
+		}
+		if IsChildType(child, id.Type()) {
+			return id, true
+		}
+	}
+	return ID{}, false
 }

@@ -74,6 +74,9 @@ func (a actuator) Create(ctx context.Context, _ Input) (*resource, error) {
 	if err := a.lookUpOwner(ctx); err != nil {
 		return nil, err
 	}
+	if err := a.awaitDeployment(ctx, id); err != nil {
+		return nil, err
+	}
 	setStatus(a.object, digest(body), "sent")
 	answer, err := a.submit(ctx, id, body, azure.Condition{})
 	if err != nil {
@@ -95,7 +98,7 @@ func (a actuator) lookUpOwner(ctx context.Context) error {
 	if owner, _ := a.owner(a.object); owner != nil {
 		return nil
 	}
-	id, err := a.parent()
+	id, err := a.ownerID()
 	if err != nil {
 		return invalid(err)
 	}
@@ -131,6 +134,9 @@ func (a actuator) Update(ctx context.Context, _ Input, r *resource, _ []string) 
 	body, err := a.body()
 	if err != nil {
 		return r, invalid(err)
+	}
+	if err := a.awaitDeployment(ctx, id); err != nil {
+		return underWay(r), err
 	}
 	answer, err := a.submit(ctx, id, a.preserve(body, r.Body), azure.Condition{ETag: r.ETag})
 	if err != nil {

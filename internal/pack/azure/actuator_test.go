@@ -56,6 +56,20 @@ func TestUpdateOfWhatWasRead(t *testing.T) {
 	}
 }
 
+// TestActiveDeployment: the running deployment that refuses another one may create the resource, so the intent of the
+// creation is kept.
+func TestActiveDeployment(t *testing.T) {
+	a, in := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusConflict)
+		_, _ = fmt.Fprint(w, `{"error":{"code":"DeploymentActive","message":"It runs."}}`)
+	})
+	a.submission, a.object = ByDeployment, in.Object
+	_, err := a.Create(t.Context(), in)
+	if e, ok := errors.AsType[*external.Error](err); !ok || e.Class != external.Transient {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // TestDeleteDeployment: with a resource goes the deployment that submitted the resource, which may be gone.
 func TestDeleteDeployment(t *testing.T) {
 	for submission, want := range map[Submission][]string{

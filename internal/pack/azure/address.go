@@ -16,7 +16,7 @@ import (
 )
 
 // desired is the resource that an object requests. kind.connect makes a desired for the requests of a pass,
-// which compute parent and body once. Address and serial of the kind make their own: the engine calls these
+// which compute ownerID and body once. Address and serial of the kind make their own: the engine calls these
 // before it connects.
 type desired struct {
 	*kind
@@ -26,8 +26,8 @@ type desired struct {
 	id func(gk schema.GroupKind, name string) string
 	// subscription is the subscription of the object's credentials, or "".
 	subscription string
-	// parent returns the ARM id of the owner or, for a resource without an owner, of its scope.
-	parent func() (azure.ID, error)
+	// ownerID returns the ARM id of the owner in the spec or, for a resource without an owner, of its scope.
+	ownerID func() (azure.ID, error)
 	// body returns the body of a PUT. The caller must not change the body.
 	body func() (map[string]any, error)
 }
@@ -41,7 +41,7 @@ func newDesired(
 	k *kind, obj *external.Unstructured, subscription string, id func(gk schema.GroupKind, name string) string,
 ) *desired {
 	d := &desired{kind: k, object: obj, subscription: subscription, id: id}
-	d.parent, d.body = sync.OnceValues(d.findParent), sync.OnceValues(d.toSend)
+	d.ownerID, d.body = sync.OnceValues(d.findOwner), sync.OnceValues(d.toSend)
 	return d
 }
 
@@ -58,13 +58,13 @@ func (d *desired) address() (azure.ID, error) {
 	if err := azure.CheckName(nameOf(d.object)); err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
-	parent, err := d.parent()
+	owner, err := d.ownerID()
 	if err != nil {
-		if parent, err = d.attemptedIn(d.object, err); err != nil {
+		if owner, err = d.attemptedOwner(d.object, err); err != nil {
 			return azure.ID{}, err
 		}
 	}
-	id, err := parent.Child(d.Type, nameOf(d.object))
+	id, err := owner.Child(d.Type, nameOf(d.object))
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
@@ -87,9 +87,9 @@ func (d *desired) checkAddress() error {
 	return nil
 }
 
-// attemptedIn returns the parent in the IntentAnnotation, which an attempt to create the resource
-// has recorded. address calls attemptedIn for a deleted object whose owner does not exist.
-func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, error) {
+// attemptedOwner returns the ARM id of the owner in the IntentAnnotation, which an attempt to create the
+// resource has recorded. address calls attemptedOwner for a deleted object whose owner does not exist.
+func (k *kind) attemptedOwner(obj *external.Unstructured, why error) (azure.ID, error) {
 	attempt := struct{ Place string }{}
 	text := obj.GetAnnotations()[external.IntentAnnotation(Prefix)]
 	if obj.GetDeletionTimestamp() == nil || json.Unmarshal([]byte(text), &attempt) != nil {
@@ -98,8 +98,8 @@ func (k *kind) attemptedIn(obj *external.Unstructured, why error) (azure.ID, err
 	return k.parseOwner(attempt.Place)
 }
 
-// findParent computes desired.parent.
-func (d *desired) findParent() (azure.ID, error) {
+// findOwner computes desired.ownerID.
+func (d *desired) findOwner() (azure.ID, error) {
 	reference, named, err := catalogue.Owner(specOf(d.object))
 	if err != nil {
 		return azure.ID{}, err
@@ -208,12 +208,12 @@ func (d *desired) checkReferences() error {
 	if err != nil {
 		return err
 	}
-	parent, _ := d.parent() // Without a parent, references name subscription and resource group.
+	owner, _ := d.ownerID() // Without an owner, references name subscription and resource group.
 	var problems []error
 	for _, one := range found {
 		err := d.checkTarget(one)
 		if one.Azure != nil {
-			err = checkReference(one, parent)
+			err = checkReference(one, owner)
 		}
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", one.Path, err))
@@ -238,8 +238,8 @@ func (k *kind) checkTarget(found catalogue.Found) error {
 // isKnown reports whether the catalogue has a kind.
 func (k *kind) isKnown(gk schema.GroupKind) bool { return len(k.all.ByGroupKind(gk)) > 0 }
 
-func checkReference(found catalogue.Found, parent azure.ID) error {
-	text, err := found.Azure.ID(parent.String())
+func checkReference(found catalogue.Found, owner azure.ID) error {
+	text, err := found.Azure.ID(owner.String())
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // toARM returns the body of the resource that the spec describes.
 func (d *desired) toARM() (map[string]any, error) {
-	parent, err := d.parentOf()
+	parent, err := d.parentID()
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +59,9 @@ func setsName(spec map[string]any) bool {
 	})
 }
 
-// parentOf returns the ARM id of the owner. For an existing resource, parentOf takes the parent
-// from status.id.
-func (d *desired) parentOf() (string, error) {
+// parentID returns the ARM id of the parent of an existing resource, from status.id. For a resource that
+// does not exist, parentID returns desired.ownerID.
+func (d *desired) parentID() (string, error) {
 	if known := d.object.GetExternalStatus().ID; known != nil {
 		id, err := azure.ParseID(*known)
 		if err != nil {
@@ -69,8 +69,8 @@ func (d *desired) parentOf() (string, error) {
 		}
 		return id.Parent().String(), nil
 	}
-	parent, err := d.parent()
-	return parent.String(), err
+	owner, err := d.ownerID()
+	return owner.String(), err
 }
 
 // resolve returns the ARM id of an object that a reference names.

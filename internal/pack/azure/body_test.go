@@ -80,8 +80,8 @@ func TestToSend(t *testing.T) {
 	}
 }
 
-// TestParentOnce: all that a pass needs of an object asks once for the id of the owner.
-func TestParentOnce(t *testing.T) {
+// TestOwnerOnce: all that a pass needs of an object asks once for the id of the owner.
+func TestOwnerOnce(t *testing.T) {
 	d := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}}}`)
 	calls, id := 0, d.id
 	d.id = func(gk schema.GroupKind, name string) string {
@@ -90,8 +90,8 @@ func TestParentOnce(t *testing.T) {
 	}
 	_, noAddress := d.address()
 	_, noBody := d.body()
-	_, noParent := d.parent()
-	if err := errors.Join(noAddress, noBody, noParent, d.checkReferences(), d.checkAddress()); err != nil || calls != 1 {
+	_, noOwner := d.ownerID()
+	if err := errors.Join(noAddress, noBody, noOwner, d.checkReferences(), d.checkAddress()); err != nil || calls != 1 {
 		t.Errorf("%d calls, error %v", calls, err)
 	}
 }

@@ -2,6 +2,7 @@ package azure
 
 import (
 	"context"
+	"net/http"
 	"strings"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -44,6 +45,26 @@ func (a actuator) submit(
 	answer, err := a.client.Put(ctx, deployment, deploymentVersion, content, azure.Condition{})
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.
 	return answer, err
+}
+
+// awaitDeployment returns an external.Error of class external.Pending while the deployment of an earlier
+// request for the object runs, or is being deleted: ARM would refuse another one. For example, the operator
+// was killed in the middle of an update.
+func (a actuator) awaitDeployment(ctx context.Context, id azure.ID) error {
+	if !a.isDeployed(id) || sentOf(a.object) == "" {
+		return nil
+	}
+	deployment, err := a.deployment(id)
+	if err != nil {
+		return invalid(err)
+	}
+	answer, err := a.client.Poll(ctx, azure.Operation{
+		Style: azure.OfResource, Method: http.MethodPut, ID: deployment, Version: deploymentVersion,
+	})
+	if err != nil || answer.Operation == nil {
+		return nil // If ARM can't be asked, submit returns the error.
+	}
+	return pending(answer)
 }
 
 // isDeployed reports whether the resource with an ARM id is sent [ByDeployment].

@@ -15,6 +15,8 @@ const (
 	slowly = time.Minute
 	// ownerPause is the pause until the next lookUpOwner.
 	ownerPause = 15 * time.Second
+	// deploymentActive is the code with which ARM refuses a deployment while another one of the name runs.
+	deploymentActive = "DeploymentActive"
 	// longestToken bounds the Operation.Token that an object records.
 	longestToken = 4000
 )
@@ -55,6 +57,9 @@ func explain(err error) error {
 	case azure.RetrySlowly:
 		e.Class, e.After = external.Refused, max(f.After, slowly)
 	case azure.RetrySoon:
+		if f.Code == deploymentActive {
+			break // The deployment of an earlier request for the object runs, and may create the resource.
+		}
 		if f.Ended || (f.Status != 0 && f.Status < 500) {
 			e.Class = external.Refused
 		}

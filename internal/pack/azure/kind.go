@@ -67,8 +67,8 @@ func (k *kind) connect(ctx context.Context, in Input) (access, error) {
 	d := k.desired(in)
 	result := access{Actuator: actuator{d, connection.client}, Scope: connection.subscription + "/" + k.Type}
 	isDeleted := in.Object.GetDeletionTimestamp() != nil
-	if parent, err := d.parent(); err == nil {
-		result.Place = parent.String()
+	if owner, err := d.ownerID(); err == nil {
+		result.Place = owner.String()
 	} else if in.Object.GetExternalStatus().ID == nil && !isDeleted {
 		return result, invalid(err)
 	}
@@ -81,17 +81,15 @@ func (k *kind) connect(ctx context.Context, in Input) (access, error) {
 	return result, d.checkReferences()
 }
 
-// serial returns the ARM id of the parent of an object's resource if ARM changes only one child of
-// the parent at a time (azure.IsExclusive), or "".
+// serial returns the ARM id of the resource that ARM locks while ARM changes the resource of an object
+// (azure.LockOf), or "".
 func (k *kind) serial(in Input) string {
-	if !azure.IsExclusive(k.Type) {
-		return ""
-	}
 	id, err := k.desired(in).idOf()
 	if err != nil {
 		return ""
 	}
-	return strings.ToLower(id.Parent().String())
+	lock, _ := azure.LockOf(id)
+	return strings.ToLower(lock.String())
 }
 
 // parse parses an ARM id, which must be of the kind's type.

@@ -152,7 +152,7 @@ func (d *deployment) work(s *Server, one *step, now time.Time) bool {
 	case one.begun && one.op != nil && !one.op.done:
 		return false
 	case one.begun:
-		one.done, one.ended = true, now
+		one.done = true
 		if one.op != nil {
 			one.ended = one.op.ends
 			d.fail(one.op.failure)
@@ -161,10 +161,10 @@ func (d *deployment) work(s *Server, one *step, now time.Time) bool {
 	case d.failure != nil:
 		return false
 	}
-	one.begun = true
 	if at.After(now) {
 		at = now
 	}
+	one.begun, one.ended = true, at // An existing resource takes no time.
 	d.put(s, one, at)
 	return true
 }

@@ -151,7 +151,7 @@ func (rq *request) checkPut(old, next *resource) (embeddedChange, *refusal) {
 		return embeddedChange{}, refused
 	}
 	for _, check := range []func(old, next *resource) *refusal{
-		rq.checkCondition, rq.checkGroup, checkLocation, rq.checkBusy, rq.checkOwner, rq.checkReferences,
+		rq.checkCondition, rq.checkGroup, checkLocation, rq.checkBusy, rq.checkChildren, rq.checkOwner, rq.checkReferences,
 	} {
 		if refused := check(old, next); refused != nil {
 			return embeddedChange{}, refused
@@ -196,10 +196,8 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 		r = old
 	}
 	if r.kind.Exclusive != Shared {
-		for _, sibling := range rq.store.in(r.id.Parent()) {
-			if strings.EqualFold(sibling.kind.Name, r.kind.Name) && sibling.running != nil {
-				return rq.excluded(r, sibling.running)
-			}
+		if changing := rq.changingChild(r.id.Parent()); changing != nil {
+			return rq.excluded(r.kind.Exclusive, changing)
 		}
 	}
 	if old != nil && old.running != nil {
@@ -208,9 +206,27 @@ func (rq *request) checkBusy(old, next *resource) *refusal {
 	return nil
 }
 
-// excluded refuses a change of a resource while an operation of a sibling is running.
-func (rq *request) excluded(r *resource, running *operation) *refusal {
-	switch parent := r.id.Parent(); r.kind.Exclusive {
+// changingChild returns a child of a resource that is being changed, of a type with [Type.Exclusive], or nil.
+func (rq *request) changingChild(parent azure.ID) *resource {
+	for _, child := range rq.store.in(parent) {
+		if child.kind.Exclusive != Shared && child.running != nil {
+			return child
+		}
+	}
+	return nil
+}
+
+// checkChildren refuses a PUT of a resource while a child with [Type.Exclusive] is being changed.
+func (rq *request) checkChildren(_, _ *resource) *refusal {
+	if changing := rq.changingChild(rq.id); changing != nil {
+		return rq.excluded(changing.kind.Exclusive, changing)
+	}
+	return nil
+}
+
+// excluded refuses a change of a resource while an operation of a sibling, or of a child, is running.
+func (rq *request) excluded(how Exclusion, changing *resource) *refusal {
+	switch parent := changing.id.Parent(); how {
 	case Retryable:
 		return retryable(Busy, "RetryableErrorDueToAnotherOperation", service, 11,
 			"Operation %s is updating resource %s. The call can be retried in 11 seconds.", uuid.NewString(), parent)
@@ -218,7 +234,7 @@ func (rq *request) excluded(r *resource, running *operation) *refusal {
 		return conflict(Busy, "Conflict", "The resource '%s' is busy processing a previous update request or is undergoing "+
 			"system maintenance. As such, it is currently unable to accept the update request. Please try again later.", parent)
 	default:
-		return rq.anotherOperation(running)
+		return rq.anotherOperation(changing.running)
 	}
 }
 

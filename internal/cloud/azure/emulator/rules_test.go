@@ -3,6 +3,7 @@ package emulator
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,21 +69,24 @@ func TestTagsAndKeysOfMaps(t *testing.T) {
 		"userAssignedIdentities": {"`+identity+`": {}}}}`), 400, "InvalidResourceReference")
 }
 
-// TestSiblingsInTurn: ARM changes one route of a table at a time, and one child of the other types of which the
-// client knows this.
+// TestSiblingsInTurn: ARM changes one route of a table at a time, and one child of all the other types of which the
+// client knows this. The parent is not changed meanwhile either, nor is a child of another of these types.
 func TestSiblingsInTurn(t *testing.T) {
 	redis := group + "/providers/Microsoft.Cache/redis/one"
-	for _, c := range []struct {
-		parent, children string
-		status           int
-		code, retryAfter string
+	cases := []struct {
+		parent, children, others string
+		status                   int
+		code, retryAfter         string
 	}{
-		{tables + "/table", "routes", 429, "RetryableError/RetryableErrorDueToAnotherOperation", "11"},
-		{vnet, "subnets", 409, "AnotherOperationInProgress", ""},
-		{vnet, "virtualNetworkPeerings", 409, "AnotherOperationInProgress", ""},
-		{redis, "accessPolicies", 409, "Conflict", ""},
-		{redis, "accessPolicyAssignments", 409, "Conflict", ""},
-	} {
+		{tables + "/table", "routes", "routes", 429, "RetryableError/RetryableErrorDueToAnotherOperation", "11"},
+		{vnet, "subnets", "virtualNetworkPeerings", 409, "AnotherOperationInProgress", ""},
+		{vnet, "virtualNetworkPeerings", "subnets", 409, "AnotherOperationInProgress", ""},
+		{redis, "accessPolicies", "accessPolicyAssignments", 409, "Conflict", ""},
+		{redis, "accessPolicyAssignments", "accessPolicies", 409, "Conflict", ""},
+	}
+	tested := make([]string, 0, len(cases))
+	for _, c := range cases {
+		tested = append(tested, id(t, c.parent+"/"+c.children+"/a").Type())
 		t.Run(c.children, func(t *testing.T) {
 			w := newWorld(t).ready(group, located("")).ready(c.parent, located(""))
 			first, second := c.parent+"/"+c.children+"/a", c.parent+"/"+c.children+"/b"
@@ -92,11 +96,18 @@ func TestSiblingsInTurn(t *testing.T) {
 			if got := r.header.Get("Retry-After"); got != c.retryAfter {
 				t.Errorf("Retry-After is %q", got)
 			}
+			w.refused("another type", w.put(c.parent+"/"+c.others+"/c", `{}`), c.status, c.code)
+			w.refused("the parent", w.put(c.parent, located("")), c.status, c.code)
 			w.settle().is("the second, later", w.put(second, `{}`), 201)
 			w.refused("a change of the first meanwhile", w.put(first, `{}`), c.status, c.code)
 			w.refused("a deletion meanwhile", w.delete(first), c.status, c.code)
 			w.settle().is("a deletion, later", w.delete(first), 202)
+			w.settle().is("the parent, later", w.put(c.parent, located("")), 200)
 		})
+	}
+	slices.Sort(tested)
+	if known := slices.Sorted(slices.Values(azure.ExclusiveTypes())); !slices.Equal(known, tested) {
+		t.Errorf("%v are tested, and the client knows %v", tested, known)
 	}
 }
 
@@ -123,16 +134,18 @@ func TestResourcesInUse(t *testing.T) {
 	}
 }
 
-// TestOperationOfAFormerResource ends an operation after its subnet was removed and made again.
+// TestOperationOfAFormerResource ends an operation after its rule was removed and made again.
 func TestOperationOfAFormerResource(t *testing.T) {
-	w := newWorld(t).withNetwork()
-	w.is("a subnet", w.put(subnet, `{}`), 200)
+	rules := group + "/providers/Microsoft.Network/networkSecurityGroups/rules"
+	rule := rules + "/securityRules/one"
+	w := newWorld(t).ready(group, located("")).ready(rules, located(""))
+	w.is("a rule", w.put(rule, `{}`), 201)
 	w.now = w.now.Add(short / 2)
-	w.is("it is removed", w.put(vnet, located("")), 200)
-	w.is("and made again", w.put(subnet, `{}`), 201)
+	w.is("it is removed", w.put(rules, located("")), 200)
+	w.is("and made again", w.put(rule, `{}`), 201)
 	w.now = w.now.Add(short / 2)
-	if state := w.get(subnet).state(); state != "Updating" {
-		t.Errorf("the first operation has ended, and the subnet is %s", state)
+	if state := w.get(rule).state(); state != "Updating" {
+		t.Errorf("the first operation has ended, and the rule is %s", state)
 	}
 }
 

@@ -75,7 +75,7 @@ type Default struct {
 	JSON string
 }
 
-// Exclusion is how ARM refuses a change of a resource while a sibling of the same type is changed.
+// Exclusion is how ARM refuses a change of a resource while a sibling is changed.
 type Exclusion int
 
 const (
@@ -124,7 +124,7 @@ type Type struct {
 	InUse *InUse
 	// KeepsNested types can't be deleted while the resource has children.
 	KeepsNested bool
-	// Exclusive types allow only one running operation among the children of a parent.
+	// Exclusive types allow only one running operation among a parent and its children of such types.
 	Exclusive Exclusion
 	// NamesParent says that ARM answers a request for a child of a missing parent with
 	// ParentResourceNotFound. Otherwise ARM answers GET and DELETE with ResourceNotFound for the

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,12 +13,17 @@ import (
 	"github.com/kinship-dev/kinship/internal/shareddata"
 )
 
-// TestExclusive: the client knows for which types the cloud changes one resource at a time.
+// TestExclusive: the client and the cloud have the same types of which one resource at a time is changed.
 func TestExclusive(t *testing.T) {
-	for name, row := range Observed() {
-		if row.Exclusive != Shared != azure.IsExclusive(name) {
-			t.Errorf("%s: the cloud says %d, and the client %t", name, row.Exclusive, azure.IsExclusive(name))
+	var refused []string
+	for _, row := range Observed() {
+		if row.Exclusive != Shared {
+			refused = append(refused, row.Name)
 		}
+	}
+	slices.Sort(refused)
+	if known := slices.Sorted(slices.Values(azure.ExclusiveTypes())); !slices.Equal(known, refused) {
+		t.Errorf("the cloud refuses changes at once of %v, and the client knows %v", refused, known)
 	}
 }
 
