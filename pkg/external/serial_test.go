@@ -269,7 +269,7 @@ func TestSerialPlaces(t *testing.T) {
 func TestSerialReservations(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
-	place := serialKey{networks.GroupKind(), "cloud", "box"}
+	place := cloudKey{networks.GroupKind(), "cloud", "box"}
 	a, b, c, d := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b"),
 		s.learn(object.ID{Name: "c"}, "c"), s.learn(object.ID{Name: "d"}, "d")
 	s.restoreChange(a, place)
@@ -280,7 +280,7 @@ func TestSerialReservations(t *testing.T) {
 		}
 	}
 	s.forget(c)
-	s.restoreChange(a, serialKey{})
+	s.restoreChange(a, cloudKey{})
 	if want := []string{"d"}; !slices.Equal(woken, want) || !s.beginPass(d) || s.beginPass(a) {
 		t.Fatalf("%v were woken, want %v", woken, want)
 	}
