@@ -12,10 +12,13 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"github.com/kinship-dev/kinship/pkg/authorise"
 )
 
 // ClientConfig returns how the API server reaches the operator's webhook of a path.
@@ -144,6 +147,22 @@ func Forbidden(message string) admission.Response {
 // Unprocessable refuses an object that can never work (422).
 func Unprocessable(message string) admission.Response {
 	return denied(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, message)
+}
+
+// Ask refuses a request with a message (403) unless a user has the right to an action.
+func Ask(
+	ctx context.Context, reviewer *authorise.Reviewer, user authenticationv1.UserInfo, action authorise.Action,
+	refusal string,
+) admission.Response {
+	allowed, err := reviewer.Allowed(ctx, user, action)
+	switch {
+	case err != nil:
+		return admission.Errored(http.StatusInternalServerError, err)
+	case !allowed:
+		return Forbidden(refusal)
+	default:
+		return admission.Allowed("")
+	}
 }
 
 func denied(code int32, reason metav1.StatusReason, message string) admission.Response {

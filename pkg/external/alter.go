@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -15,26 +16,16 @@ import (
 
 // noteAlteration records that another object changed the object's resource. A restart loses
 // record.altered; the comparison after the resync period then finds the change.
-func (s *records) noteAlteration(r *record, at time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.altered = at
-}
+func (r *record) noteAlteration(at time.Time) { r.altered.Store(&at) }
 
 // popAlteration returns record.altered and resets the field.
-func (s *records) popAlteration(r *record) time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at := r.altered
-	r.altered = time.Time{}
-	return at
-}
+func (r *record) popAlteration() time.Time { return ptr.Deref(r.altered.Swap(nil), time.Time{}) }
 
 // requeueAltered requeues an object of a kind of the [Engine]. The object reads its resource even if
 // endIfSettled would skip the read.
 func (e *Engine) requeueAltered(id object.ID) {
 	if obj := e.core.Get(id); obj != nil && e.kindOf(id.GroupKind()) != nil {
-		e.records.noteAlteration(e.records.of(id, obj.GetUID()), e.Clock.Now())
+		e.records.of(id, obj.GetUID()).noteAlteration(e.Clock.Now())
 		e.core.Requeue(id)
 	}
 }

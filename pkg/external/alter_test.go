@@ -51,10 +51,10 @@ func TestAlter(t *testing.T) {
 		for _, obj := range r.engine.core.List(ports.GroupKind()) {
 			id := object.Of(obj, ports.GroupKind())
 			one := r.engine.records.of(id, obj.GetUID())
-			if at := r.engine.records.popAlteration(one); at.Equal(clock.Now()) {
+			if at := one.popAlteration(); at.Equal(clock.Now()) {
 				got = append(got, id.Name)
 			}
-			if at := r.engine.records.popAlteration(one); !at.IsZero() {
+			if at := one.popAlteration(); !at.IsZero() {
 				t.Errorf("%s is looked at twice", id.Name)
 			}
 		}

@@ -3,20 +3,12 @@ package external
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
 
 // A new resource may lack fields that Actuator.Update writes, or have superfluous parts. For example,
 // Neutron adds rules to a new security group, and the SecurityGroup deletes the rules by Update. No other
 // object imports a resource that its creating object has yet to complete.
-
-// creation identifies a resource that an object may have created: by the name of the resource, or by
-// reconciler.addressKey for kinds with [Kind.Address].
-type creation struct {
-	kind        schema.GroupKind
-	cloud, name string
-}
 
 // longestUnfinished is the time after Identity.Created for which an unfinished resource is left to the
 // object that created the resource. That object may be gone: deleted with onDelete detach, for example.
@@ -51,13 +43,13 @@ func (r *reconciler[K, R]) completing(p *pass[K, R], who Identity) types.UID {
 }
 
 // startAttempt sets record.attempt before Actuator.Create.
-func (s *records) startAttempt(r *record, what creation, now time.Time) {
+func (s *records) startAttempt(r *record, what cloudKey, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setAttempt(r, what, now)
 }
 
-func (s *records) setAttempt(r *record, what creation, now time.Time) {
+func (s *records) setAttempt(r *record, what cloudKey, now time.Time) {
 	s.endAttempt(r)
 	r.container = container{} // The new resource is not the one that went.
 	if !r.gone {
@@ -67,7 +59,7 @@ func (s *records) setAttempt(r *record, what creation, now time.Time) {
 }
 
 // reserve is like records.startAttempt, but returns false if another object has the same record.attempt.
-func (s *records) reserve(r *record, what creation, now time.Time) bool {
+func (s *records) reserve(r *record, what cloudKey, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.attempts.hasOther(what, r) {
@@ -86,7 +78,7 @@ func (s *records) refuseAttempt(r *record) {
 
 func (s *records) endAttempt(r *record) {
 	s.attempts.remove(r.attempt, r)
-	r.attempt = creation{}
+	r.attempt = cloudKey{}
 }
 
 // startCompletion sets record.incomplete: correctResource has yet to correct the new resource.
@@ -122,7 +114,7 @@ func (s *records) completedBy(r *record, what Resource, name string, now time.Ti
 	if len(s.claims[what]) > 0 || name == "" {
 		return ""
 	}
-	for other := range s.attempts[creation{what.Kind, what.cloud, name}] {
+	for other := range s.attempts[cloudKey{what.Kind, what.cloud, name}] {
 		if other != r && now.Sub(other.attempted) < carriedOut {
 			return other.uid
 		}

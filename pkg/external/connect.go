@@ -33,7 +33,7 @@ func (r *reconciler[K, R]) enter(ctx context.Context, p *pass[K, R]) reconcile.O
 	}
 	p.parked, p.record.tried = true, unsettled
 	if !p.altered.IsZero() { // The next pass must not find the object settled.
-		r.engine.records.noteAlteration(p.record, p.altered)
+		p.record.noteAlteration(p.altered)
 	}
 	if open != nil {
 		p.unanswered = true

@@ -69,11 +69,11 @@ func TestOutage(t *testing.T) {
 		t.Errorf("again in %s, error %v: the place asked for an hour, and may be mistaken", pause, err)
 	}
 	record := s.r.engine.records.of(s.id("a1"), s.read("a1").UID)
-	s.r.engine.records.noteAlteration(record, s.clock.Now())
+	record.noteAlteration(s.clock.Now())
 	s.delete("a3")
 	s.pass("a1", "a3")
 	s.expect("no other object calls the place", "create", states{"a2": "none HTTP 503", "a1": "r1" + waits})
-	if s.r.engine.records.popAlteration(record).IsZero() {
+	if record.popAlteration().IsZero() {
 		t.Error("the alteration is forgotten, so the resource is not read after the outage")
 	}
 }

@@ -45,7 +45,7 @@ func TestCreatedAgain(t *testing.T) {
 	s := newRecords(nil)
 	r := s.learn(used, "1")
 	s.noteEnd(r, container{id: "group"})
-	s.startAttempt(r, creation{name: "net"}, time.Time{})
+	s.startAttempt(r, cloudKey{key: "net"}, time.Time{})
 	if gone := s.endOf(r); gone != (container{}) {
 		t.Errorf("the record has %v", gone)
 	}

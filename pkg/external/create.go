@@ -51,12 +51,12 @@ func (r *reconciler[K, R]) create(ctx context.Context, p *pass[K, R]) reconcile.
 }
 
 // creationOf returns the creation for Kind.Name, or for Kind.Address if the kind has addresses.
-func (r *reconciler[K, R]) creationOf(p *pass[K, R]) creation {
+func (r *reconciler[K, R]) creationOf(p *pass[K, R]) cloudKey {
 	name := r.kind.Name(p.Object)
 	if r.kind.Address != nil {
 		name = r.addressKey(p, r.kind.Address(p.Input))
 	}
-	return creation{r.kind.GVK.GroupKind(), p.cloud, name}
+	return cloudKey{r.kind.GVK.GroupKind(), p.cloud, name}
 }
 
 // addressKey returns the same text for all addresses of a resource ([Kind.Realm], [Kind.Key]).

@@ -26,7 +26,7 @@ type intent struct {
 	Replaces string `json:"replaces,omitempty"`
 	// Operation is the argument of [Resumer.Resume].
 	Operation string `json:"operation,omitempty"`
-	// Cloud and Serial are the serialKey that the attempt has reserved (serial.go).
+	// Cloud and Serial are the cloudKey that the attempt has reserved (serial.go).
 	Cloud  string `json:"cloud,omitempty"`
 	Serial string `json:"serial,omitempty"`
 }

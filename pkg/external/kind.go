@@ -331,17 +331,6 @@ func IsInvalid(err error) bool { return isClass(err, Invalid) }
 // Refs are the resolved references of an object.
 type Refs = engine.Refs
 
-// observedTargets returns the values of the references in the form of status.observedDependencies.
-func observedTargets(refs Refs) []sharedv1alpha1.ObservedDependency {
-	var all []sharedv1alpha1.ObservedDependency
-	for _, t := range refs.Targets() {
-		if d, ok := observedTarget(t); ok && !slices.Contains(all, d) {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
 // observedTarget returns the entry of status.observedDependencies for a reference, and whether the
 // reference has an entry. A target with relation.Once has no entry, because the resource does not use the
 // target after the creation. For example, a Server does not use its Image.

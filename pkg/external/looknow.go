@@ -21,33 +21,20 @@ func (e *Engine) lookWanted(one *record, old, now client.Object) {
 	if old == nil || value == "" || value == old.GetAnnotations()[LookNow] {
 		return
 	}
-	e.records.wantLook(one)
+	one.lookWanted.Store(true)
 	e.core.Requeue(one.id)
-}
-
-func (s *records) wantLook(r *record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.looks.wanted = true
-}
-
-// looks records the comparisons that users request by [LookNow].
-type looks struct {
-	wanted bool
-	last   time.Time
 }
 
 // popLook reports whether the user's request for a comparison is served now. Within lookPause of the last
 // comparison, popLook returns the later time.
-func (s *records) popLook(r *record, now time.Time) (look bool, later time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !r.looks.wanted {
+func (r *record) popLook(now time.Time) (look bool, later time.Time) {
+	if !r.lookWanted.Load() {
 		return false, time.Time{}
 	}
-	if next := r.looks.last.Add(lookPause); now.Before(next) {
+	if next := r.looked.Add(lookPause); now.Before(next) {
 		return false, next
 	}
-	r.looks = looks{last: now}
+	r.lookWanted.Store(false)
+	r.looked = now
 	return true, time.Time{}
 }

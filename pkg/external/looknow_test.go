@@ -116,7 +116,7 @@ func TestLookWanted(t *testing.T) {
 		r.engine.lookWanted(one, old, c.now)
 		looks := slices.Repeat([]bool{false}, 2)
 		for i := range looks {
-			looks[i], _ = r.engine.records.popLook(one, clock.Now())
+			looks[i], _ = one.popLook(clock.Now())
 			clock.SetTime(clock.Now().Add(time.Minute))
 		}
 		if looks[0] != c.want || looks[1] {

@@ -3,7 +3,6 @@ package external
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,20 +19,12 @@ const (
 	adopted  = "Adopted"
 )
 
-// maxNote is the length of Event.note that the API server accepts.
-const maxNote = 1024
-
 // event emits an event about facts that conditions do not show.
 func (e *Engine) event(obj runtime.Object, kind, reason, action, format string, args ...any) {
 	if e.Events == nil {
 		return
 	}
-	note := fmt.Sprintf(format, args...)
-	if len(note) > maxNote {
-		const cut = " ..."
-		note = strings.ToValidUTF8(note[:maxNote-len(cut)], "") + cut
-	}
-	e.Events.Eventf(obj, nil, kind, reason, action, "%s", note)
+	e.Events.Eventf(obj, nil, kind, reason, action, "%s", condition.ClipNote(fmt.Sprintf(format, args...)))
 }
 
 // announce emits events about new facts in a written status: the id of a resource (announceResource), and

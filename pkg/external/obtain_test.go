@@ -125,7 +125,7 @@ func TestImportedDeleted(t *testing.T) {
 	s.pass("a")
 	s.expect("imported", "find", states{"a": "theirs"})
 	clear(s.cloud.made)
-	s.r.engine.records.noteAlteration(s.r.engine.records.of(s.id("a"), s.read("a").UID), s.clock.Now())
+	s.r.engine.records.of(s.id("a"), s.read("a").UID).noteAlteration(s.clock.Now())
 	s.pass("a", "a")
 	s.expect("it is gone", "get", states{"a": "theirs resource has been deleted from the cloud"})
 }

@@ -134,13 +134,16 @@ func (p *pass[K, R]) status() *sharedv1alpha1.ExternalStatus { return p.Object.G
 
 func (p *pass[K, R]) managed() bool { return isManaged(p.Object) }
 
-// used returns the values of the references (observedTargets). An Unmanaged object has none, because an
-// imported resource does not use the targets by which spec.import found the resource.
-func (p *pass[K, R]) used() []sharedv1alpha1.ObservedDependency {
-	if !p.managed() {
-		return nil
+// used returns the values of the references in the form of status.observedDependencies. An Unmanaged object
+// has none, because an imported resource does not use the targets by which spec.import found the resource.
+func (p *pass[K, R]) used() (all []sharedv1alpha1.ObservedDependency) {
+	for _, t := range p.Refs.Targets() {
+		d, ok := observedTarget(t)
+		if ok && p.managed() && !slices.Contains(all, d) {
+			all = append(all, d)
+		}
 	}
-	return observedTargets(p.Refs)
+	return all
 }
 
 // Reconcile implements reconcile.TypedReconciler.

@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +38,7 @@ type record struct {
 	// attempt is the creation without an answer, and attempted the time at which the creation began.
 	// incomplete says that the object has created its resource, and that correctResource has yet to correct
 	// the resource. No object imports an incomplete resource (complete.go).
-	attempt    creation
+	attempt    cloudKey
 	attempted  time.Time
 	incomplete bool
 
@@ -44,7 +46,7 @@ type record struct {
 	// pass of the object may create the resource now (records.beginCreation). awaits says that the object
 	// waits for the end of such a pass. unanswered says that Create for the object got no answer, so the
 	// shared resource may exist.
-	share                       shareKey
+	share                       cloudKey
 	creates, awaits, unanswered bool
 
 	// uses are the resources that the object's resource uses, and ends says that the object is being deleted
@@ -55,7 +57,7 @@ type record struct {
 
 	// serial is the place ([Kind.Serial]) in which the object changes its resource, or waits to change the
 	// resource (serial.go). visited says that the object had a pass (records.beginPass).
-	serial  serialKey
+	serial  cloudKey
 	visited bool
 	// deleting says that the cloud has accepted the deletion of the resource.
 	deleting bool
@@ -63,9 +65,9 @@ type record struct {
 	container container
 
 	// altered is when the resource of another object changed the object's resource (alter.go).
-	altered time.Time
-	// looks are the comparisons that users request by [LookNow] (looknow.go).
-	looks looks
+	altered atomic.Pointer[time.Time]
+	// lookWanted says that a user requests a comparison by [LookNow] (looknow.go).
+	lookWanted atomic.Bool
 	// stray is the last version of a deleted object whose resource is still to be deleted (stray.go).
 	stray client.Object
 }
@@ -95,6 +97,8 @@ type memory struct {
 	until time.Time
 	// next is when the resource is compared with the spec again (reconciler.schedule).
 	next time.Time
+	// looked is when the last request of a user for a comparison was served (record.popLook).
+	looked time.Time
 	// polls count and plan the looks at a running change (reconciler.poll).
 	polls polls
 	// notBefore is the earliest time at which the cloud accepts the next question about the operation
@@ -134,21 +138,21 @@ type records struct {
 	// The following groups find records by a common field.
 	claims   group[Resource]  // record.claim
 	wishes   group[Resource]  // record.wish
-	sharers  group[shareKey]  // record.share
+	sharers  group[cloudKey]  // record.share
 	users    group[Resource]  // record.uses
 	near     group[Resource]  // record.deletion
-	attempts group[creation]  // record.attempt
+	attempts group[cloudKey]  // record.attempt
 	strays   group[object.ID] // record.stray
 	// sequences are the objects of each place in which a single resource at a time is changed (serial.go).
-	sequences map[serialKey]*sequence
+	sequences map[cloudKey]*sequence
 }
 
 func newRecords(wake func(object.ID)) *records {
 	return &records{
 		wake: wake, all: map[types.UID]*record{},
-		claims: group[Resource]{}, wishes: group[Resource]{}, sharers: group[shareKey]{}, users: group[Resource]{},
-		near: group[Resource]{}, attempts: group[creation]{}, strays: group[object.ID]{},
-		sequences: map[serialKey]*sequence{},
+		claims: group[Resource]{}, wishes: group[Resource]{}, sharers: group[cloudKey]{}, users: group[Resource]{},
+		near: group[Resource]{}, attempts: group[cloudKey]{}, strays: group[object.ID]{},
+		sequences: map[cloudKey]*sequence{},
 	}
 }
 
@@ -205,6 +209,15 @@ func (s *records) forget(r *record) {
 	s.leaveSequence(r)
 	s.strays.remove(r.id, r)
 	delete(s.all, r.uid)
+}
+
+// cloudKey is a text that is unique within a kind and a cloud: the name or reconciler.addressKey of a new
+// resource (record.attempt), [Kind.Shared] (record.share) or [Kind.Serial] (record.serial). Objects of several
+// kinds may have the same Serial, whose cloudKey has no kind. A cloudKey is the same for all credentials of a
+// cloud.
+type cloudKey struct {
+	kind       schema.GroupKind
+	cloud, key string
 }
 
 // group are records by a common field, such as record.claim.Resource.

@@ -21,18 +21,18 @@ func (s *records) size() int {
 func TestForget(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
-	what, key := Resource{networks.GroupKind(), "1", "cloud"}, shareKey{networks.GroupKind(), "cloud", "key"}
+	what, key := Resource{networks.GroupKind(), "1", "cloud"}, cloudKey{networks.GroupKind(), "cloud", "key"}
 	fill := func(r *record) {
 		s.claim(r, claimed{what, r.id.Name, what.ID})
 		s.isUsedElse(r, Resource{networks.GroupKind(), "2", "cloud"})
 		s.joinShare(r, key)
 		s.use(r, []Resource{what}, true)
 		s.beginDeletion(r, what, []Resource{what})
-		s.noteAlteration(r, time.Now())
-		s.startAttempt(r, creation{networks.GroupKind(), "cloud", "name"}, time.Now())
+		r.noteAlteration(time.Now())
+		s.startAttempt(r, cloudKey{networks.GroupKind(), "cloud", "name"}, time.Now())
 		s.keepStray(r, &openstackv1alpha1.Network{})
 		s.beginCreation(r, key)
-		s.reserveChange(r, serialKey{"cloud", "place"})
+		s.reserveChange(r, cloudKey{cloud: "cloud", key: "place"})
 	}
 	a, b := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b")
 	fill(a)

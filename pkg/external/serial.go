@@ -24,36 +24,30 @@ import (
 // The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
 // After a restart an update is called again, and reserves the place again.
 
-// serialKey is a place in which a single resource at a time is changed ([Kind.Serial]). Objects of several
-// kinds may have the same place.
-type serialKey struct {
-	cloud, key string
-}
-
 // sequence lists the objects that change resources in a place.
 type sequence struct {
 	holder  *record // of the reservation
 	waiting []*record
 }
 
-// serialKey returns the place in which the object's resource is changed, or the zero serialKey if the
+// serialKey returns the place in which the object's resource is changed, or the zero cloudKey if the
 // changes of the resource are independent.
-func (r *reconciler[K, R]) serialKey(p *pass[K, R]) serialKey {
+func (r *reconciler[K, R]) serialKey(p *pass[K, R]) cloudKey {
 	if r.kind.Serial == nil {
-		return serialKey{}
+		return cloudKey{}
 	}
 	key := r.kind.Serial(p.Input)
 	if key == "" {
-		return serialKey{}
+		return cloudKey{}
 	}
-	return serialKey{p.cloud, key}
+	return cloudKey{cloud: p.cloud, key: key}
 }
 
 // awaitChange reserves the place of the object's resource (records.reserveChange), or waits while another
 // object has the reservation.
 func (r *reconciler[K, R]) awaitChange(p *pass[K, R]) reconcile.Outcome {
 	place := r.serialKey(p)
-	if place == (serialKey{}) {
+	if place == (cloudKey{}) {
 		return reconcile.Outcome{}
 	}
 	holder, ok := r.engine.records.reserveChange(p.record, place)
@@ -106,10 +100,10 @@ func (r *reconciler[K, R]) restoreChange(one *record, obj client.Object) {
 	if r.kind.Serial == nil {
 		return
 	}
-	var place serialKey
+	var place cloudKey
 	i := intentOf(r.engine.Group, obj)
 	if i != nil && i.UID == obj.GetUID() && i.Serial != "" && i.Replaces == idOf(obj.(K)) {
-		place = serialKey{i.Cloud, i.Serial}
+		place = cloudKey{cloud: i.Cloud, key: i.Serial}
 	}
 	r.engine.records.restoreChange(one, place)
 }
@@ -131,7 +125,7 @@ func (s *records) holdsPlace(r *record) bool {
 
 // reserveChange returns the object that has the reservation of a place, and whether this is the object of r.
 // A waiting object is requeued by records.leaveSequence of the other object.
-func (s *records) reserveChange(r *record, place serialKey) (holder object.ID, ok bool) {
+func (s *records) reserveChange(r *record, place cloudKey) (holder object.ID, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.gone {
@@ -158,14 +152,14 @@ func (s *records) endChange(r *record) {
 
 // restoreChange reserves a free place for an object that had no pass in this process (record.visited). For
 // a zero place, restoreChange ends the reservation.
-func (s *records) restoreChange(r *record, place serialKey) {
+func (s *records) restoreChange(r *record, place cloudKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.visited || r.gone || r.serial == place {
 		return
 	}
 	s.leaveSequence(r)
-	if place != (serialKey{}) && s.sequences[place] == nil {
+	if place != (cloudKey{}) && s.sequences[place] == nil {
 		r.serial, s.sequences[place] = place, &sequence{holder: r}
 	}
 }
@@ -173,7 +167,7 @@ func (s *records) restoreChange(r *record, place serialKey) {
 // leaveSequence ends the reservation of an object, or removes the object from sequence.waiting.
 func (s *records) leaveSequence(r *record) {
 	order, place := s.sequences[r.serial], r.serial
-	r.serial = serialKey{}
+	r.serial = cloudKey{}
 	switch {
 	case order == nil:
 	case order.holder != r:

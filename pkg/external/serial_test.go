@@ -282,7 +282,7 @@ func TestSerialKinds(t *testing.T) {
 func TestSerialReservations(t *testing.T) {
 	var woken []string
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
-	place := serialKey{"cloud", "box"}
+	place := cloudKey{cloud: "cloud", key: "box"}
 	a, b, c, d := s.learn(object.ID{Name: "a"}, "a"), s.learn(object.ID{Name: "b"}, "b"),
 		s.learn(object.ID{Name: "c"}, "c"), s.learn(object.ID{Name: "d"}, "d")
 	s.restoreChange(a, place)
@@ -293,7 +293,7 @@ func TestSerialReservations(t *testing.T) {
 		}
 	}
 	s.forget(c)
-	s.restoreChange(a, serialKey{})
+	s.restoreChange(a, cloudKey{})
 	if want := []string{"d"}; !slices.Equal(woken, want) || !s.beginPass(d) || s.beginPass(a) {
 		t.Fatalf("%v were woken, want %v", woken, want)
 	}

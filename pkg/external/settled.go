@@ -19,8 +19,8 @@ const unsettled = "\n"
 // endIfSettled ends the pass if nothing changed since the last pass (isSettled), unless another object
 // changed the resource (record.altered) or a user requests a comparison ([LookNow]).
 func (r *reconciler[K, R]) endIfSettled(_ context.Context, p *pass[K, R]) reconcile.Outcome {
-	p.altered = r.engine.records.popAlteration(p.record)
-	look, later := r.engine.records.popLook(p.record, r.engine.Clock.Now())
+	p.altered = p.record.popAlteration()
+	look, later := p.record.popLook(r.engine.Clock.Now())
 	if look {
 		p.altered = r.engine.Clock.Now()
 	}

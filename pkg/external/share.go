@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -15,29 +13,22 @@ import (
 // user (claims.go). The resource is deleted with its last user. An object only joins a resource that
 // another object created or adopted (spec.adopt), so that no resource of a person is deleted.
 //
-// records.sharers lists the objects of a shareKey, and records.beginCreation lets a single object at a
+// records.sharers lists the objects of a cloudKey, and records.beginCreation lets a single object at a
 // time create the resource. Without beginCreation the cloud would refuse the second Create, and the second
 // object could not distinguish the resource from a resource that a person has just created.
 
-// shareKey is the text of [Kind.Shared] with the kind and the cloud. The shareKey is the same for all
-// credentials of a cloud.
-type shareKey struct {
-	kind       schema.GroupKind
-	cloud, key string
-}
-
-func (r *reconciler[K, R]) shareKey(p *pass[K, R]) shareKey {
-	return shareKey{r.kind.GVK.GroupKind(), p.cloud, r.kind.Shared(p.Input)}
+func (r *reconciler[K, R]) shareKey(p *pass[K, R]) cloudKey {
+	return cloudKey{r.kind.GVK.GroupKind(), p.cloud, r.kind.Shared(p.Input)}
 }
 
 // joinShare sets record.share, the resource that the object shares with others.
-func (s *records) joinShare(r *record, key shareKey) {
+func (s *records) joinShare(r *record, key cloudKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setShare(r, key)
 }
 
-func (s *records) setShare(r *record, key shareKey) {
+func (s *records) setShare(r *record, key cloudKey) {
 	if r.share == key || r.gone {
 		return
 	}
@@ -47,18 +38,18 @@ func (s *records) setShare(r *record, key shareKey) {
 }
 
 func (s *records) leaveShare(r *record) {
-	if r.share == (shareKey{}) {
+	if r.share == (cloudKey{}) {
 		return
 	}
 	s.sharers.remove(r.share, r)
 	if r.creates {
 		s.wakeSharing(r.share)
 	}
-	r.share, r.creates, r.awaits, r.unanswered = shareKey{}, false, false, false
+	r.share, r.creates, r.awaits, r.unanswered = cloudKey{}, false, false, false
 }
 
 // wakeSharing requeues the objects with record.awaits after the creation by another object.
-func (s *records) wakeSharing(key shareKey) {
+func (s *records) wakeSharing(key cloudKey) {
 	for _, r := range s.sharers.of(key) {
 		if r.awaits {
 			r.awaits = false
@@ -68,9 +59,9 @@ func (s *records) wakeSharing(key shareKey) {
 }
 
 // beginCreation reports whether an object may create the shared resource now (ok), and whether other
-// objects have the shareKey (shared). A refused object is requeued by records.endCreation of the other
+// objects have the cloudKey (shared). A refused object is requeued by records.endCreation of the other
 // object.
-func (s *records) beginCreation(r *record, key shareKey) (shared, ok bool) {
+func (s *records) beginCreation(r *record, key cloudKey) (shared, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.setShare(r, key)
@@ -93,7 +84,7 @@ func (s *records) endCreation(r *record, unanswered bool) {
 	s.wakeSharing(r.share)
 }
 
-// isShareUnanswered reports whether Create for another object of the shareKey got no answer
+// isShareUnanswered reports whether Create for another object of the cloudKey got no answer
 // (record.unanswered).
 func (s *records) isShareUnanswered(r *record) bool {
 	s.mu.Lock()
@@ -113,7 +104,7 @@ func (s *records) alterSharers(r *record, id string, at time.Time) {
 	defer s.mu.Unlock()
 	for _, other := range s.sharers.of(r.share) {
 		if other != r && other.claim.text == id { // In the same cloud: the key says so.
-			other.altered = at
+			other.noteAlteration(at)
 			s.wake(other.id)
 		}
 	}

@@ -562,7 +562,7 @@ func TestSharedLost(t *testing.T) {
 	s.pass("a", "b")
 	clear(s.cloud.made)
 	s.cloud.calls = nil
-	s.r.engine.records.noteAlteration(s.r.engine.records.of(s.id("a"), s.read("a").UID), s.clock.Now())
+	s.r.engine.records.of(s.id("a"), s.read("a").UID).noteAlteration(s.clock.Now())
 	s.pass("a")
 	s.expect("it is gone", "get find create", states{"a": "r2", "b": "r1"})
 	s.pass("b")

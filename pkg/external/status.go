@@ -55,7 +55,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 // record.altered, so that endIfSettled does not end the next pass.
 func (r *reconciler[K, R]) unreported(p *pass[K, R], err error) reconcile.Outcome {
 	if !p.altered.IsZero() {
-		r.engine.records.noteAlteration(p.record, p.altered)
+		p.record.noteAlteration(p.altered)
 	}
 	return reconcile.Fail(condition.ReasonTransientError, err)
 }

@@ -7,7 +7,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -71,29 +70,19 @@ func (c *Cluster) elsewhere(ctx context.Context, id object.ID) []string {
 
 // ownedEdges returns the edges with role Owner of the objects in a namespace that name an owner.
 func (c *Cluster) ownedEdges(ctx context.Context, owner object.ID) []relation.Edge {
-	fits := c.ownerRules.where(func(r rule) bool { return r.Target.Kind == "" || r.Target == owner.GroupKind() })
-	served := fits.where(func(r rule) bool {
-		_, ok := c.catalog.Kind(r.Declarer)
-		return ok
+	rules := c.ownerRules.where(func(r rule) bool {
+		_, served := c.catalog.Kind(r.Declarer)
+		return served && r.MayTarget(owner.GroupKind())
 	})
-	return slices.Concat(lists.Map(served.declarers(), func(gk schema.GroupKind) []relation.Edge {
-		return c.ownedEdgesOf(ctx, gk, owner)
-	})...)
-}
-
-// ownedEdgesOf is ownedEdges for the objects of one kind.
-func (c *Cluster) ownedEdgesOf(ctx context.Context, gk schema.GroupKind, owner object.ID) []relation.Edge {
 	var edges []relation.Edge
-	for _, obj := range c.listDeclaring(ctx, listKey{gk: gk, namespace: owner.Namespace}, "") {
-		n := &Node{ID: object.Of(obj, gk)}
-		n.setObject(obj)
-		for _, e := range c.ownerEdges(n) {
-			if e.Target.ID == owner {
-				edges = append(edges, e)
-			}
+	for _, gk := range rules.declarers() {
+		for _, obj := range c.listDeclaring(ctx, listKey{gk: gk, namespace: owner.Namespace}, "") {
+			n := &Node{ID: object.Of(obj, gk)}
+			n.setObject(obj)
+			edges = append(edges, c.ownerEdges(n)...)
 		}
 	}
-	return edges
+	return slices.DeleteFunc(edges, func(e relation.Edge) bool { return e.Target.ID != owner })
 }
 
 // ownerEdges returns the edges with role Owner that an object declares. A controller sets an owner reference when the
@@ -103,18 +92,10 @@ func (c *Cluster) ownerEdges(n *Node) []relation.Edge {
 	if n.full == nil || len(rules) == 0 {
 		return nil
 	}
-	typed, err := c.options.Decode(n.full)
+	edges, err := c.extract(n, rules)
 	if err != nil {
 		k, _ := c.catalog.Kind(n.ID.GroupKind())
 		c.skip(k, Skipped{Namespace: n.ID.Namespace}, err)
-		return nil
-	}
-	var edges []relation.Edge
-	for _, r := range rules {
-		for _, e := range r.Extract(typed, c.catalog) {
-			e.Relation = r.Name
-			edges = append(edges, e)
-		}
 	}
 	return edges
 }

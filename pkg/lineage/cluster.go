@@ -113,7 +113,8 @@ func New(ctx context.Context, config *rest.Config, options Options) (*Cluster, e
 			options.Relations = append(slices.Clip(options.Relations), discovered...)
 		}
 	}
-	c.options, c.rules, c.ownerRules = options, newRules(options), newOwnerRules(options)
+	c.options = options
+	c.rules, c.ownerRules = newRules(options)
 	return c, nil
 }
 
@@ -241,11 +242,8 @@ func (c *Cluster) controller(n *Node) (id object.ID, uid types.UID, ok bool) {
 		return object.ID{}, "", false
 	}
 	id = c.ownerID(n, n.Owners[i])
-	named := slices.ContainsFunc(c.options.Relations, func(r relation.Relation) bool {
-		fits := r.Target.Kind == "" || r.Target == id.GroupKind()
-		return r.Role == relation.Owner && r.Declarer == n.ID.GroupKind() && fits
-	})
-	if named {
+	mayName := func(r rule) bool { return r.MayTarget(id.GroupKind()) }
+	if slices.ContainsFunc(c.ownerRules.declaredBy(n.ID.GroupKind()), mayName) {
 		return object.ID{}, "", false
 	}
 	return id, n.Owners[i].UID, true

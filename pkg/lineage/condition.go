@@ -24,10 +24,7 @@ const conditionEffective = "Effective"
 // conditionsOf returns the entries of status.conditions that have the form of
 // metav1.Condition and a type.
 func conditionsOf(obj *unstructured.Unstructured) []metav1.Condition {
-	items, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
-	if err != nil {
-		return nil
-	}
+	items, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions") // None if status has another form.
 	var conditions []metav1.Condition
 	for _, item := range items {
 		var c metav1.Condition

@@ -63,10 +63,11 @@ func decider(o ...func(*Options)) *explainer {
 		}
 	}
 	c := &Cluster{
-		options: options, rules: newRules(options), catalog: catalog{watch.NewCatalog(nil, nil)},
+		options: options, catalog: catalog{watch.NewCatalog(nil, nil)},
 		declared: map[listKey]bool{}, listed: map[listKey]int{}, nodes: map[object.ID]*Node{},
 		owned: map[types.UID][]*Node{},
 	}
+	c.rules, c.ownerRules = newRules(options)
 	root := &Node{ID: object.ID{Kind: "Root", Name: "root"}}
 	return &explainer{Cluster: c, walk: graph.NewWalk(root, maxSteps), waits: graph.New(object.Compare)}
 }

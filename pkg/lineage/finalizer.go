@@ -119,10 +119,8 @@ func (x *explainer) terminatingFindings(ctx context.Context, n *Node) []*Finding
 	x.readWhole(ctx, n)
 	finalizers := slices.Clone(n.Finalizers)
 	if n.full != nil && n.ID.GroupKind() == namespaceKind {
-		inSpec, _, err := unstructured.NestedStringSlice(n.full.Object, "spec", "finalizers")
-		if err == nil {
-			finalizers = append(finalizers, inSpec...)
-		}
+		inSpec, _, _ := unstructured.NestedStringSlice(n.full.Object, "spec", "finalizers")
+		finalizers = append(finalizers, inSpec...)
 	}
 	if len(finalizers) == 0 {
 		return []*Finding{finishingFinding(n)}

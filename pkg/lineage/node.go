@@ -132,10 +132,7 @@ func (n *Node) text(fields ...string) string {
 	if n.full == nil {
 		return ""
 	}
-	value, _, err := unstructured.NestedString(n.full.Object, fields...)
-	if err != nil {
-		return ""
-	}
+	value, _, _ := unstructured.NestedString(n.full.Object, fields...) // "" if the field has another type.
 	return value
 }
 

@@ -27,29 +27,17 @@ type rule struct {
 // rules are the entries of Options.Relations, then the entries of Options.References.
 type rules []rule
 
-// newRules returns the rules. Relations with role Owner are none: the owner reference of an object is the edge.
-func newRules(o Options) rules {
+// newRules returns the rules, and the rules with role Owner apart: the owner reference of an object is their edge.
+func newRules(o Options) (others, owner rules) {
 	all := make(rules, 0, len(o.Relations)+len(o.References))
 	for _, r := range o.Relations {
-		if r.Role != relation.Owner {
-			all = append(all, rule{Relation: r})
-		}
+		all = append(all, rule{Relation: r})
 	}
 	for _, r := range o.References {
 		all = append(all, rule{Relation: r, builtIn: true})
 	}
-	return all
-}
-
-// newOwnerRules returns the entries of Options.Relations with role Owner.
-func newOwnerRules(o Options) rules {
-	var all rules
-	for _, r := range o.Relations {
-		if r.Role == relation.Owner {
-			all = append(all, rule{Relation: r})
-		}
-	}
-	return all
+	isOwner := func(r rule) bool { return r.Role == relation.Owner }
+	return slices.DeleteFunc(slices.Clone(all), isOwner), all.where(isOwner)
 }
 
 // of returns the rule that an edge comes from, or an empty rule.
@@ -100,7 +88,7 @@ func (c *Cluster) readReferrers(ctx context.Context, nodes []*Node, accept func(
 	var wanted []listKey
 	for _, n := range nodes {
 		for _, r := range c.rules {
-			if !r.builtIn || !accept(r) || (r.Target.Kind != "" && r.Target != n.ID.GroupKind()) {
+			if !r.builtIn || !accept(r) || !r.MayTarget(n.ID.GroupKind()) {
 				continue
 			}
 			key := listKey{gk: r.Declarer}
@@ -179,26 +167,33 @@ func (c *Cluster) declare(n *Node) {
 	if n.full == nil || len(rules) == 0 {
 		return
 	}
-	typed, err := c.options.Decode(n.full)
-	var edges []relation.Edge
-	for _, r := range rules {
-		var found []relation.Edge
-		switch {
-		case r.builtIn:
-			found = r.Extract(n.full, c.catalog)
-		case err == nil:
-			found = r.Extract(typed, c.catalog)
-		}
-		for _, e := range found {
-			e.Relation = r.Name
-			edges = append(edges, e)
-		}
-	}
+	edges, err := c.extract(n, rules)
 	if err != nil && c.rules.declares(n.ID.GroupKind(), false) {
 		k, _ := c.catalog.Kind(n.ID.GroupKind())
 		c.skip(k, Skipped{Namespace: n.ID.Namespace}, fmt.Errorf("%s can't be read: %w", n.ID.Short(), err))
 	}
 	c.index.Set(n.ID, edges)
+}
+
+// extract returns the edges that a [Node] declares by rules. If Options.Decode rejects the object, extract returns the
+// error, and the edges by Options.References.
+func (c *Cluster) extract(n *Node, rules rules) ([]relation.Edge, error) {
+	typed, err := c.options.Decode(n.full)
+	if err != nil {
+		rules = rules.where(func(r rule) bool { return r.builtIn })
+	}
+	var edges []relation.Edge
+	for _, r := range rules {
+		obj := typed
+		if r.builtIn {
+			obj = n.full
+		}
+		for _, e := range r.Extract(obj, c.catalog) {
+			e.Relation = r.Name
+			edges = append(edges, e)
+		}
+	}
+	return edges, err
 }
 
 // declareOnce is declare for an object whose kind could not be listed.

@@ -175,16 +175,9 @@ func (v *validator) mayDeploy(ctx context.Context, req admission.Request) admiss
 func (v *validator) may(
 	ctx context.Context, req admission.Request, refusal string, action authorise.Action,
 ) admission.Response {
-	allowed, err := v.reviewer.Allowed(ctx, req.UserInfo, action)
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	if !allowed {
-		return pack.Forbidden(fmt.Sprintf(
-			"user %q may not %s %s in namespace %s: %s",
-			req.UserInfo.Username, action.Verb, action.Resource, action.Namespace, refusal))
-	}
-	return admission.Allowed("")
+	return pack.Ask(ctx, v.reviewer, req.UserInfo, action, fmt.Sprintf(
+		"user %q may not %s %s in namespace %s: %s",
+		req.UserInfo.Username, action.Verb, action.Resource, action.Namespace, refusal))
 }
 
 func empty[T any]() *T { return new(T) }

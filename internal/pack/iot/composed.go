@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -129,18 +130,14 @@ func managesReplicas(d *appsv1.Deployment) bool {
 	return false
 }
 
+// ownLabels are the labels that the pack sets on composed objects.
+var ownLabels = []string{managedByLabel, connectorLabel, deploymentLabel, typeLabel, workloadIdentityUse}
+
 // foreignLabels returns the labels that the pack does not set. Another client may block the
 // deletion of an object with such a label, as a Usage does.
 func foreignLabels(labels map[string]string) map[string]string {
 	others := maps.Clone(labels)
-	maps.DeleteFunc(others, func(key, _ string) bool {
-		switch key {
-		case managedByLabel, connectorLabel, deploymentLabel, typeLabel, workloadIdentityUse:
-			return true
-		default:
-			return false
-		}
-	})
+	maps.DeleteFunc(others, func(key, _ string) bool { return slices.Contains(ownLabels, key) })
 	if len(others) == 0 {
 		return nil // The cache holds many objects.
 	}

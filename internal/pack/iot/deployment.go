@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +41,7 @@ type deployment struct {
 	name, kind string
 	containers []iotv1alpha1.Container
 	// resources of each container without Container.Resources.
-	resources any
+	resources *corev1.ResourceRequirements
 	replicas  *int32
 	// selector, if set, is spec.selector of the existing Deployment, which is immutable.
 	selector map[string]string
@@ -60,12 +61,12 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	if selector == nil {
 		selector = map[string]string{connectorLabel: d.connector.Name, deploymentLabel: d.name}
 	}
-	labels := fields{connectorLabel: d.connector.Name, deploymentLabel: d.name}
+	labels := map[string]string{connectorLabel: d.connector.Name, deploymentLabel: d.name}
 	if d.kind != "" {
 		labels[typeLabel] = d.kind
 	}
-	podLabels := fields{}
-	for _, from := range []fields{labels, toFields(selector), id.podLabels()} {
+	podLabels := map[string]string{}
+	for _, from := range []map[string]string{labels, selector, id.podLabels()} {
 		maps.Copy(podLabels, from)
 	}
 	pod := fields{
@@ -82,7 +83,7 @@ func (d deployment) render(id identity) (apply.Object, error) {
 	}
 	spec := fields{
 		"selector": fields{"matchLabels": toFields(selector)},
-		"template": fields{"metadata": fields{"labels": podLabels}, "spec": pod},
+		"template": fields{"metadata": fields{"labels": toFields(podLabels)}, "spec": pod},
 		// The default of maxUnavailable is 25%: a quarter of the Pods would be deleted before
 		// new Pods are available. maxSurge is left to other clients.
 		"strategy": fields{"type": "RollingUpdate", "rollingUpdate": fields{"maxUnavailable": int64(0)}},
@@ -108,31 +109,18 @@ func (d deployment) container(c *iotv1alpha1.Container) (fields, error) {
 			return fields{"name": v.Name, "value": v.Value}
 		})
 	}
-	own := fields{}
-	if d.resources != nil {
-		own["resources"] = d.resources
+	own := *c
+	if own.Resources == nil {
+		own.Resources = d.resources
 	}
-	if c.Resources != nil {
-		own["resources"] = c.Resources
+	converted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&own)
+	if err != nil {
+		return nil, fmt.Errorf("container %s: %w", iot.ContainerName(c), err)
 	}
-	if c.ReadinessProbe != nil {
-		own["readinessProbe"] = c.ReadinessProbe
-	}
-	if c.LivenessProbe != nil {
-		own["livenessProbe"] = c.LivenessProbe
-	}
-	if c.StartupProbe != nil {
-		own["startupProbe"] = c.StartupProbe
-	}
-	if c.SecurityContext != nil {
-		own["securityContext"] = c.SecurityContext
-	}
-	for name, value := range own {
-		converted, err := runtime.DefaultUnstructuredConverter.ToUnstructured(value)
-		if err != nil {
-			return nil, fmt.Errorf("%s of container %s: %w", name, iot.ContainerName(c), err)
+	for _, name := range []string{"resources", "readinessProbe", "livenessProbe", "startupProbe", "securityContext"} {
+		if value, set := converted[name]; set {
+			out[name] = value
 		}
-		out[name] = converted
 	}
 	return out, nil
 }
@@ -154,16 +142,14 @@ func pullSecrets(containers []iotv1alpha1.Container) []any {
 
 // composedObject returns an object with labels, app.kubernetes.io/managed-by included.
 func composedObject(
-	gvk schema.GroupVersionKind, namespace, name string, labels, content fields,
+	gvk schema.GroupVersionKind, namespace, name string, labels map[string]string, content fields,
 ) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{Object: content}
 	u.SetGroupVersionKind(gvk)
 	u.SetNamespace(namespace)
 	u.SetName(name)
 	all := map[string]string{managedByLabel: managedBy}
-	for key, value := range labels {
-		all[key] = value.(string)
-	}
+	maps.Copy(all, labels)
 	u.SetLabels(all)
 	return u
 }

@@ -61,7 +61,7 @@ func (id identity) render() []apply.Object {
 
 func (id identity) object(gvk schema.GroupVersionKind, content fields) apply.Object {
 	name := id.connector.Name
-	u := composedObject(gvk, id.connector.Namespace, name, fields{connectorLabel: name}, content)
+	u := composedObject(gvk, id.connector.Namespace, name, map[string]string{connectorLabel: name}, content)
 	return apply.Object{Unstructured: u, Wave: identityWave}
 }
 
@@ -83,12 +83,12 @@ func (id identity) account() string {
 }
 
 // podLabels returns the labels by which the Azure webhooks find the Pods of the identity.
-func (id identity) podLabels() fields {
+func (id identity) podLabels() map[string]string {
 	switch {
 	case id.kind == PodIdentity:
-		return fields{podIdentityLabel: id.connector.Name}
+		return map[string]string{podIdentityLabel: id.connector.Name}
 	case id.azure().ClientID != "":
-		return fields{workloadIdentityUse: "true"}
+		return map[string]string{workloadIdentityUse: "true"}
 	default:
 		return nil
 	}

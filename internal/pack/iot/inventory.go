@@ -20,12 +20,10 @@ func entries(c *iotv1alpha1.IotConnector) []apply.Entry {
 
 // inventory returns entries in the form of status.inventory.
 func inventory(all []apply.Entry, isReady func(apply.Entry) bool) []iotv1alpha1.Composed {
-	composed := make([]iotv1alpha1.Composed, 0, len(all))
-	for _, e := range all {
-		composed = append(composed, iotv1alpha1.Composed{
+	return lists.Map(all, func(e apply.Entry) iotv1alpha1.Composed {
+		return iotv1alpha1.Composed{
 			Group: e.Group, Version: e.Version, Kind: e.Kind, Name: e.Name,
 			Type: e.Note, UID: e.UID, Wave: e.Wave, Hash: e.Hash, Mark: e.Mark, Ready: isReady(e),
-		})
-	}
-	return composed
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // Names in the cluster.
@@ -103,10 +104,7 @@ func rules(options Options) []rbacv1.PolicyRule {
 		{APIGroups: group, Resources: []string{connectors + "/finalizers"}, Verbs: []string{"update"}},
 		{APIGroups: []string{deploymentKind.Group}, Resources: []string{"deployments"}, Verbs: made},
 	}
-	identity := options.Identity.resources()
-	parts := make([]rbacv1.PolicyRule, 0, len(identity))
-	for _, r := range identity {
-		parts = append(parts, rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: made})
-	}
-	return slices.Concat(all, parts)
+	return slices.Concat(all, lists.Map(options.Identity.resources(), func(r schema.GroupResource) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{r.Group}, Resources: []string{r.Resource}, Verbs: made}
+	}))
 }

@@ -24,13 +24,10 @@ func Relations() []relation.Relation {
 func extract(c *iotv1alpha1.IotConnector, _ relation.Kinds) []relation.Edge {
 	connector := object.Of(c, connectorKind.GroupKind())
 	edges := make([]relation.Edge, 0, len(c.Status.Inventory))
-	for i, entry := range c.Status.Inventory {
+	for i, entry := range entries(c) {
 		edges = append(edges, relation.Edge{
 			Relation: composedRelation, Role: relation.Composition, Declarer: connector,
-			Source: relation.Named(connector),
-			Target: relation.Named(object.ID{
-				Group: entry.Group, Kind: entry.Kind, Namespace: c.Namespace, Name: entry.Name,
-			}),
+			Source: relation.Named(connector), Target: relation.Named(entry.ID),
 			Field: fmt.Sprintf("status.inventory[%d]", i),
 		})
 	}

@@ -350,7 +350,9 @@ func byAge[T metav1.Object](a, b T) int {
 }
 
 // others is a list of releases with their spec.selector.
-type others []struct {
+type others []other
+
+type other struct {
 	name     string
 	selector labels.Selector
 }
@@ -367,10 +369,7 @@ func olderThan(release *iotv1alpha1.IotConnectorRelease, all []iotv1alpha1.IotCo
 			continue
 		}
 		if selector, err := metav1.LabelSelectorAsSelector(r.Spec.Selector); err == nil {
-			found = append(found, struct {
-				name     string
-				selector labels.Selector
-			}{r.Name, selector})
+			found = append(found, other{r.Name, selector})
 		}
 	}
 	return found

@@ -11,14 +11,10 @@ func version1(c *iotv1alpha1.IotConnector) []deployment {
 	all := make([]deployment, 0, len(c.Spec.Deployments))
 	for i := range c.Spec.Deployments {
 		entry := &c.Spec.Deployments[i]
-		d := deployment{
+		all = append(all, deployment{
 			connector: c, name: iot.NameOf(c.Name, entry), kind: iot.TypeOf(entry),
-			containers: entry.Containers, replicas: entry.Replicas,
-		}
-		if entry.Resources != nil {
-			d.resources = entry.Resources
-		}
-		all = append(all, d)
+			containers: entry.Containers, replicas: entry.Replicas, resources: entry.Resources,
+		})
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/lineage"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -61,11 +62,7 @@ var kinds = []kind{
 
 // locks explain label crossplane.io/in-use to users who may not list Usages.
 func locks() []lineage.Lock {
-	lock := lineage.Lock{Label: lockLabel, Value: lockValue}
-	for _, k := range kinds {
-		lock.By = append(lock.By, k.GroupKind())
-	}
-	return []lineage.Lock{lock}
+	return []lineage.Lock{{Label: lockLabel, Value: lockValue, By: lists.Map(kinds, kind.GroupKind)}}
 }
 
 // kindOf returns the kind of Usage with a group and kind.

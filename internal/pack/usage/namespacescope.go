@@ -3,6 +3,7 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -50,10 +51,5 @@ func checkNamespaces(u usage, s side, kinds relation.Kinds) error {
 
 // isOutside reports whether checkNamespaces fails for a side of a Usage.
 func (l *ledger) isOutside(u usage) bool {
-	for _, s := range sides(u) {
-		if checkNamespaces(u, s, l.watcher) != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sides(u), func(s side) bool { return checkNamespaces(u, s, l.watcher) != nil })
 }

@@ -87,13 +87,10 @@ func (h *deletionHandler) recordOverride(req admission.Request, meta *metav1.Par
 }
 
 func namesUsage(wish string, id object.ID) bool {
-	for name := range strings.SplitSeq(wish, ",") {
+	return slices.ContainsFunc(strings.Split(wish, ","), func(name string) bool {
 		name = strings.TrimSpace(name)
-		if name == id.Name || name == id.Namespace+"/"+id.Name {
-			return true
-		}
-	}
-	return false
+		return name == id.Name || name == id.Namespace+"/"+id.Name
+	})
 }
 
 // overrideHint returns the command with which an administrator deletes a namespace or a definition

@@ -34,6 +34,9 @@ const (
 	defaultPath  = "/mutate-usage"
 )
 
+// schemeBuilder adds the Go types of the three kinds to a scheme.
+var schemeBuilder = runtime.NewSchemeBuilder(protectionv1beta1.AddToScheme, usagev1alpha1.AddToScheme)
+
 // Pack returns the pack for the operator's list.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
@@ -41,13 +44,8 @@ func Pack(options Options) pack.Pack {
 		Definitions: []string{
 			"usages.apiextensions.crossplane.io", "usages.protection.crossplane.io", "clusterusages.protection.crossplane.io",
 		},
-		AddToScheme: func(s *runtime.Scheme) error {
-			if err := protectionv1beta1.AddToScheme(s); err != nil {
-				return err
-			}
-			return usagev1alpha1.AddToScheme(s)
-		},
-		Relations: Relations,
+		AddToScheme: schemeBuilder.AddToScheme,
+		Relations:   Relations,
 		Finalizers: []lineage.Finalizer{{
 			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
 			Waits: lineage.WaitsForSources,

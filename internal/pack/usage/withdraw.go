@@ -3,7 +3,6 @@ package usage
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"slices"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -44,17 +43,9 @@ func (h *usageHandler) status(
 	}
 	id := identify(old)
 	k, _ := kindOf(id.GroupKind())
-	allowed, err := h.reviewer.Allowed(ctx, user, authorise.Action{
-		Verb: "override", Group: k.Group, Resource: k.resource, Namespace: id.Namespace, Name: id.Name,
-	})
-	if err != nil {
-		return admission.Errored(http.StatusInternalServerError, err)
-	}
-	if !allowed {
-		return pack.Forbidden(fmt.Sprintf(
-			"the recorded deletion is of another user: to withdraw it, the verb override on %s is needed", id))
-	}
-	return admission.Allowed("")
+	return pack.Ask(ctx, h.reviewer, user, authorise.Action{
+		Verb: overrideVerb, Group: k.Group, Resource: k.resource, Namespace: id.Namespace, Name: id.Name,
+	}, fmt.Sprintf("the recorded deletion is of another user: to withdraw it, the verb override on %s is needed", id))
 }
 
 // withdrawal returns the entries that a change of a status removes from status.refused, and whether
