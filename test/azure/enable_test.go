@@ -237,9 +237,9 @@ func TestOtherCatalogue(t *testing.T) {
 // TestLostRole: enabling a kind gives the rights to all enabled kinds again after somebody deleted the ClusterRole.
 func TestLostRole(t *testing.T) {
 	w := newWorld(t)
+	t.Cleanup(func() { w.disable(gateways) })
 	w.Delete(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: packazure.RoleName}})
 	w.enable(gateways)
-	t.Cleanup(func() { w.disable(gateways) })
 	for _, kind := range append([]string{gateways}, enabled...) {
 		if !w.mayList(kind) {
 			t.Errorf("no rights to %s", kind)

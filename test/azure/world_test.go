@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -87,6 +88,10 @@ func (w *world) tidyUp() {
 	})
 }
 
+// enableOnce enables the kinds of all tests. The API server compiles the rules of every definition that is
+// applied, which takes it longer than most tests. A test that takes rights away gives them back.
+var enableOnce sync.Once
+
 // newCloud starts an emulated cloud, and makes a namespace. At the end of the test, the cloud must have refused
 // nothing ([world.noneRefused]).
 func newCloud(t *testing.T, options emulator.Options) *world {
@@ -102,7 +107,7 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 		subscription: fmt.Sprintf("%x-1111-2222-3333-444444444444", sum[:4]),
 	}
 	t.Cleanup(w.noneRefused)
-	w.enable(enabled...)
+	enableOnce.Do(func() { w.enable(enabled...) })
 	return w
 }
 
