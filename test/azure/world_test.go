@@ -40,10 +40,22 @@ type world struct {
 // cloudOptions are those of a cloud that does not tell when to ask again, as Azure does by many seconds.
 var cloudOptions = emulator.Options{RetryAfter: -1}
 
+// atOnce are those of a cloud that ends operations before it answers, so that the operator asks for none of them
+// again: for tests of anything else than operations.
+var atOnce = emulator.Options{RetryAfter: -1, BuildTime: -1}
+
 // newWorld starts an emulated cloud with an operator, and makes a namespace.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := newCloud(t, cloudOptions)
+	w.start()
+	return w
+}
+
+// newPromptWorld is newWorld with a cloud atOnce.
+func newPromptWorld(t *testing.T) *world {
+	t.Helper()
+	w := newCloud(t, atOnce)
 	w.start()
 	return w
 }
