@@ -30,7 +30,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	crds := testenv.GroupCRDs("../../../config/crd", "apiextensions.crossplane.io", "protection.crossplane.io", "kinship.dev")
+	crds := testenv.GroupCRDs("../../../config/crd",
+		"apiextensions.crossplane.io", "protection.crossplane.io", "kinship.dev")
 	testenv.Main(m, crds, testenv.WithoutPods())
 }
 
