@@ -45,6 +45,28 @@ func TestEventuallyFails(t *testing.T) {
 	}
 }
 
+// TestGroupCRDs takes the files of the groups alone. A group without a file is kept as a path, which
+// fails the start: a misspelt group must not leave out kinds in silence.
+func TestGroupCRDs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.example_ones.yaml", "a.example_twos.yaml", "b.example_threes.yaml"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := newEnvironment(GroupCRDs(dir, "a.example", "c.example"))
+	want := []string{"a.example_ones.yaml", "a.example_twos.yaml", "c.example_*.yaml"}
+	for i := range want {
+		want[i] = filepath.Join(dir, want[i])
+	}
+	if diff := cmp.Diff(want, e.crds); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if _, err := yamlFiles(want[2]); err == nil {
+		t.Error("a group without a file is no error")
+	}
+}
+
 // TestMissingBinaries shows that a test fails, and is not skipped, on a machine
 // where nothing is built.
 func TestMissingBinaries(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +32,23 @@ type Option func(*environment)
 // [localcluster.ControllerManager].
 func CRDs(paths ...string) Option {
 	return func(e *environment) { e.crds = append(e.crds, paths...) }
+}
+
+// GroupCRDs is [CRDs] for the kinds of some API groups: the files of a directory whose names begin with a
+// group, such as core.oam.dev_components.yaml. A package that needs one pack installs the kinds of that
+// pack alone: the API server compiles the rules of each kind, the garbage collector watches each kind, and
+// the deletion of each namespace lists each kind.
+func GroupCRDs(directory string, groups ...string) Option {
+	return func(e *environment) {
+		for _, group := range groups {
+			pattern := filepath.Join(directory, group+"_*.yaml")
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				files = []string{pattern} // Its absence fails the start.
+			}
+			e.crds = append(e.crds, files...)
+		}
+	}
 }
 
 // WithoutPods leaves out the scheduler and kwok: the start is faster, and pods

@@ -7,5 +7,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd", "../../examples/oam/definitions.yaml"))
+	testenv.Main(m, testenv.WithoutPods(), testenv.GroupCRDs("../../config/crd", "core.oam.dev"),
+		testenv.CRDs("../../examples/oam/definitions.yaml"))
 }

@@ -20,7 +20,7 @@ var unusual = []string{
 // TestNamesAzureRefuses: a name that Azure would refuse, as a resource's own name, in an owner, in a reference or
 // in an import, leads to no request. The API server or the condition says why.
 func TestNamesAzureRefuses(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), vnet("neighbour", "rg"))
 	w.ready("vnet/neighbour")
 	before := w.get("vnet", "neighbour").Object["status"].(map[string]any)["resource"]
@@ -84,7 +84,7 @@ func TestNamesAzureRefuses(t *testing.T) {
 // at once, one has the resource, and the other is refused, with an import too. Its deletion leaves the
 // resource alone.
 func TestOneResourceTwoNames(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"))
 	w.ready("rg/rg")
 	named := func(object, name, fields string) string {
@@ -134,7 +134,7 @@ func TestOneResourceTwoNames(t *testing.T) {
 
 // TestOwnerElsewhere: an owner, and a target of a reference, in another namespace is not found.
 func TestOwnerElsewhere(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	elsewhere := testenv.Namespace(t)
 	testenv.Apply(t, group("theirs"), testenv.In(elsewhere))
 	theirs := w.blank("rg", "theirs")
@@ -160,7 +160,7 @@ func TestOwnerElsewhere(t *testing.T) {
 // TestKindNotEnabled: a manifest of a kind that isn't enabled is refused by the API server, and the condition of an
 // object that refers to such an object names the kind.
 func TestKindNotEnabled(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net", "serviceEndpointPolicies: [{kubernetes: {name: p}}]"))
 	w.says("subnet/front", "the kind ServiceEndpointPolicy.microsoft.network.infra.azure.com is not installed")
 	w.ready("vnet/net")
@@ -174,7 +174,7 @@ func TestKindNotEnabled(t *testing.T) {
 // TestHugeBodies: an object that is too large is refused by the API server, and a huge body of Azure leaves the
 // object usable. The operator goes on.
 func TestHugeBodies(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	huge := strings.Repeat("x", 3<<20)
 	if _, err := testenv.TryApply(t, manifest("rg", "huge", "", "location: "+huge), testenv.In(w.NS)); err == nil {
 		t.Error("an object of 3 MB was accepted")

@@ -27,7 +27,7 @@ const gateways = "Microsoft.Network/natGateways"
 // TestEnabledLater: a kind is served by the running operator as soon as it is enabled. It can't be disabled
 // while it has objects, and can be enabled again.
 func TestEnabledLater(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"),
 		subnet("front", "net", "natGateway: {kubernetes: {name: gate}}"))
 	const waits = "False WaitingForReference Waiting for NatGateway/gate to be created: " +
@@ -80,7 +80,7 @@ func (w *world) disable(types ...string) {
 // an operator finds at its start. An object that refers to the kind names the missing right.
 func TestKindWithoutRights(t *testing.T) {
 	const plans = "Microsoft.Network/ddosProtectionPlans"
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	t.Cleanup(func() { w.disable(plans, gateways) })
 	first := operator.Start(t, w.options)
 	t.Cleanup(w.tidyUp)
@@ -118,7 +118,7 @@ func TestKindWithoutRights(t *testing.T) {
 // TestOtherVersionLater: a kind that was disabled is served by the running operator in the version in which the kind
 // is enabled next.
 func TestOtherVersionLater(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"))
 	versions := all().Versions(policies)
 	for _, k := range []*catalogue.Kind{versions[0], versions[1], versions[0]} {
@@ -169,7 +169,7 @@ func (l *late) Delete(ctx context.Context, obj client.Object, options ...client.
 // TestCreatedWhileDisabled: an object that is created while its kind is disabled goes with the kind, and so does its
 // resource: the operator keeps the rights to the kind until then.
 func TestCreatedWhileDisabled(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.enable(gateways)
 	w.apply(group("rg"))
 	w.ready("rg/rg")
@@ -203,7 +203,7 @@ func (w *world) mayList(kind string) bool {
 // TestOtherCatalogue: kinds that were enabled from one catalogue keep their rights when kinds of another catalogue
 // are enabled and disabled.
 func TestOtherCatalogue(t *testing.T) {
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	definition, err := kindOf(gateways).Definition()
 	if err != nil {
 		t.Fatal(err)
@@ -236,10 +236,10 @@ func TestOtherCatalogue(t *testing.T) {
 
 // TestLostRole: enabling a kind gives the rights to all enabled kinds again after somebody deleted the ClusterRole.
 func TestLostRole(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
+	t.Cleanup(func() { w.disable(gateways) })
 	w.Delete(&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: packazure.RoleName}})
 	w.enable(gateways)
-	t.Cleanup(func() { w.disable(gateways) })
 	for _, kind := range append([]string{gateways}, enabled...) {
 		if !w.mayList(kind) {
 			t.Errorf("no rights to %s", kind)
@@ -250,7 +250,7 @@ func TestLostRole(t *testing.T) {
 // TestWrongBinding: enable repairs a binding that somebody changed, and replaces the rights everywhere by those in
 // the given namespaces.
 func TestWrongBinding(t *testing.T) {
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	t.Cleanup(func() { w.enable(enabled...) })
 	meta := metav1.ObjectMeta{Name: packazure.RoleName}
 	everywhere := &rbacv1.ClusterRoleBinding{ObjectMeta: meta}
@@ -302,7 +302,7 @@ func (o *overtaken) Update(ctx context.Context, obj client.Object, options ...cl
 
 // TestEnabledTwiceAtOnce: two commands that enable kinds at the same time give the rights to the kinds of both.
 func TestEnabledTwiceAtOnce(t *testing.T) {
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	t.Cleanup(func() { w.disable(gateways, policies) })
 	c := &overtaken{Client: w.C, write: func() { w.enable(gateways) }}
 	if err := packazure.Enable(t.Context(), c, all(), kindsOf(policies), app.AzureGrant()); err != nil {

@@ -223,8 +223,7 @@ func TestUpdatingReference(t *testing.T) {
 // the group, cost no GET.
 func TestManyDependents(t *testing.T) {
 	const tables = 200
-	w := newCloud(t, emulator.Options{RetryAfter: -1, BuildTime: -1})
-	w.start()
+	w := newPromptWorld(t)
 	text := append(make([]string, 0, tables+1), group("rg"))
 	names := make([]string, 0, tables)
 	for i := range tables {
@@ -302,7 +301,7 @@ func (w *world) noneLeft() {
 // TestRotation: an object goes on with the new credentials of its Secret. Here the new ones are for another
 // subscription, where the object's resource would be created.
 func TestRotation(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	elsewhere := "9" + w.subscription[1:]
 	if strings.HasPrefix(w.subscription, "9") {
 		elsewhere = "8" + w.subscription[1:]

@@ -39,7 +39,7 @@ func named(objects []*unstructured.Unstructured) []string {
 // TestConvert: twenty manifests of Azure Service Operator v2 are converted without a rest, and become Ready. An
 // annotation of that operator becomes the policy of deletion.
 func TestConvert(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	text, err := os.ReadFile("testdata/other.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestConvert(t *testing.T) {
 // TestImport: the manifests that the import of a running tree writes are applied. The cloud gets no write, neither
 // from unmanaged objects nor when the objects become managed.
 func TestImport(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	before := w.tree()
 	cloud, err := azure.NewClient(azure.Options{Endpoint: w.cloud.URL()})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestImport(t *testing.T) {
 // TestTakenTwice: of two unmanaged objects of one resource, one can become managed. The other one has no resource
 // then, and its deletion leaves the resource alone. It gets the resource when the first one leaves it.
 func TestTakenTwice(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	const spec = "location: westeurope, managementPolicy: unmanaged, import: {id: /subscriptions/%s/resourceGroups/%s}"
 	copied := func(name, group string) string {
 		return manifest("rg", name, "", fmt.Sprintf(spec, w.subscription, group))

@@ -27,7 +27,7 @@ func address(name, owner string) string { return manifest("ip", name, owner, "lo
 // TestLinkMissing: a resource with links to others that don't exist names all of them, sends nothing, and is
 // created when they are ready.
 func TestLinkMissing(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), nic("card", "rg", "{kubernetes: {name: front}}", "publicIPAddress: {kubernetes: {name: public}}"))
 	w.says("nic/card", "False WaitingForReference Waiting for PublicIPAddress/public to be created\n"+
 		"Waiting for VirtualNetworksSubnet/front to be created")
@@ -109,7 +109,7 @@ func TestOwnerRecreated(t *testing.T) {
 // TestAzureForm: references and owners that are no objects are named in the Azure form, also in another
 // subscription. The form is checked against the type that the field allows.
 func TestAzureForm(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	const other = "99999999-2222-3333-4444-555555555555"
 	const elsewhere = "/subscriptions/" + other + "/resourceGroups/Theirs"
 	w.exists(elsewhere, "2018-05-01", map[string]any{"location": "westeurope"})
@@ -174,7 +174,7 @@ func (w *world) exists(id, version string, body map[string]any) {
 
 // TestDependentsByLabel: kubectl lists all subnets of a network by a label.
 func TestDependentsByLabel(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), vnet("other", "rg"), subnet("one", "net"), subnet("two", "net"),
 		subnet("three", "other"))
 	w.ready("subnet/one", "subnet/two", "subnet/three")

@@ -26,7 +26,7 @@ func (w *world) ask(args ...string) string {
 
 // TestQuestions: who-uses, tree and why know the references of kinds that are enabled at run time.
 func TestQuestions(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"), vnet("net", "rg"), subnet("front", "net"), nic("card", "rg", "{kubernetes: {name: front}}"))
 	w.ready("nic/card")
 	for _, question := range []struct {

@@ -37,7 +37,7 @@ func right(group, resource string, verbs ...string) rbacv1.PolicyRule {
 // TestCredentialsOfAuthor: an author names a Secret with credentials only if the author may get or use the
 // Secret. The operator acts with these credentials, and keeps the Secret until it needs it no longer.
 func TestCredentialsOfAuthor(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	const theirs = "bbbbbbbb-2222-3333-4444-555555555555"
 	w.Create(w.principal("login", theirs))
 	groups := right(kindOf("rg").Group, "*", "*")
@@ -82,7 +82,7 @@ func TestCredentialsOfAuthor(t *testing.T) {
 // TestStatusIsTheOperators: a tenant with all rights in the namespace can't write a status, such as
 // the id of the resource that the operator is to delete.
 func TestStatusIsTheOperators(t *testing.T) {
-	w := newWorld(t)
+	w := newPromptWorld(t)
 	w.apply(group("rg"))
 	w.ready("rg/rg")
 	tenant := w.User("tenant", right("*", "*", "*"))
@@ -146,7 +146,7 @@ func TestForgedIntent(t *testing.T) {
 // TestNoCredentials: without credentials of the operator's own, an object without a Secret is refused, and
 // its condition says what to do.
 func TestNoCredentials(t *testing.T) {
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	w.credential = "secret"
 	w.start()
 	w.apply(group("rg"))

@@ -32,7 +32,7 @@ func (w *world) enableMatching(pattern string) error {
 // the error names each object and what it would lose. The running operator serves all objects in its version,
 // and loses no field of the other one. The next operator serves them in the newer version.
 func TestSecondVersion(t *testing.T) {
-	w := newCloud(t, cloudOptions)
+	w := newCloud(t, atOnce)
 	first := operator.Start(t, w.options)
 	t.Cleanup(w.tidyUp)
 	w.enable(policies)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,10 +40,22 @@ type world struct {
 // cloudOptions are those of a cloud that does not tell when to ask again, as Azure does by many seconds.
 var cloudOptions = emulator.Options{RetryAfter: -1}
 
+// atOnce are those of a cloud that ends operations before it answers, so that the operator asks for none of them
+// again: for tests of anything else than operations.
+var atOnce = emulator.Options{RetryAfter: -1, BuildTime: -1}
+
 // newWorld starts an emulated cloud with an operator, and makes a namespace.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := newCloud(t, cloudOptions)
+	w.start()
+	return w
+}
+
+// newPromptWorld is newWorld with a cloud atOnce.
+func newPromptWorld(t *testing.T) *world {
+	t.Helper()
+	w := newCloud(t, atOnce)
 	w.start()
 	return w
 }
@@ -87,6 +100,10 @@ func (w *world) tidyUp() {
 	})
 }
 
+// enableOnce enables the kinds of all tests. The API server compiles the rules of every definition that is
+// applied, which takes it longer than most tests. A test that takes rights away gives them back.
+var enableOnce sync.Once
+
 // newCloud starts an emulated cloud, and makes a namespace. At the end of the test, the cloud must have refused
 // nothing ([world.noneRefused]).
 func newCloud(t *testing.T, options emulator.Options) *world {
@@ -102,7 +119,7 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 		subscription: fmt.Sprintf("%x-1111-2222-3333-444444444444", sum[:4]),
 	}
 	t.Cleanup(w.noneRefused)
-	w.enable(enabled...)
+	enableOnce.Do(func() { w.enable(enabled...) })
 	return w
 }
 

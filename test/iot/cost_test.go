@@ -46,7 +46,7 @@ const quiet = 3 * time.Second
 func TestCost(t *testing.T) {
 	operator.Start(t)
 	w := newWorld(t)
-	const n, each = 20, 4
+	const n, each = 10, 4
 	idle(t) // Earlier tests may have left work.
 	before, judged, passed := testenv.Requests(t), judgements(t), passes(t)
 	others := w.countChanges()

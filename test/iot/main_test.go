@@ -10,5 +10,6 @@ import (
 func TestMain(m *testing.M) {
 	operator.Packs("iot")
 	// The garbage collector learns of kinds that come later half a minute later.
-	testenv.Main(m, testenv.CRDs("../../config/crd", "testdata/podidentity.yaml"), testenv.CheckLeaks())
+	crds := testenv.GroupCRDs("../../config/crd", "services.azurehealthcareapis.com", "kinship.dev")
+	testenv.Main(m, crds, testenv.CRDs("testdata/podidentity.yaml"), testenv.CheckLeaks())
 }

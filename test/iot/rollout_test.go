@@ -19,7 +19,7 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// sized multiplies a number of objects as the environment asks: IOT_SIZE=20 makes
+// sized multiplies a number of objects as the environment asks: IOT_SIZE=50 makes
 // the 1,000 connectors of the design.
 func sized(n int) int {
 	if factor, err := strconv.Atoi(os.Getenv("IOT_SIZE")); err == nil && factor > 0 {
@@ -37,7 +37,7 @@ const long = 20 * time.Minute
 func TestRolloutSurvives(t *testing.T) {
 	process := operator.Exec(t)
 	w := newWorld(t)
-	n := sized(50)
+	n := sized(20)
 	w.createAll(n, func(i int) client.Object { return w.version0(fmt.Sprintf("c%04d", i)) })
 	eventually(t, func() error { return w.settled(n, 1) })
 

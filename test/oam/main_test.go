@@ -12,8 +12,9 @@ import (
 
 func TestMain(m *testing.M) {
 	operator.Packs("oam")
-	crds := testenv.CRDs("../../config/crd", "../../examples/oam/definitions.yaml", "testdata/crds.yaml")
-	testenv.Main(m, crds, testenv.CheckLeaks())
+	own := testenv.GroupCRDs("../../config/crd", "core.oam.dev", "kinship.dev")
+	crds := testenv.CRDs("../../examples/oam/definitions.yaml", "testdata/crds.yaml")
+	testenv.Main(m, own, crds, testenv.CheckLeaks())
 }
 
 // testKinds gives the operator rights to the kinds of testdata/crds.yaml.

@@ -25,7 +25,8 @@ import (
 
 func TestMain(m *testing.M) {
 	operator.Packs("usage")
-	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
+	crds := testenv.GroupCRDs("../../config/crd", "apiextensions.crossplane.io", "protection.crossplane.io", "kinship.dev")
+	testenv.Main(m, crds, testenv.WithoutPods(), testenv.CheckLeaks())
 }
 
 const (

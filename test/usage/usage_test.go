@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		os.Exit(2)
 	}
-	testenv.Main(m, testenv.CRDs("../../config/crd"), testenv.CheckLeaks())
+	crds := testenv.GroupCRDs("../../config/crd", "apiextensions.crossplane.io", "protection.crossplane.io", "kinship.dev")
+	testenv.Main(m, crds, testenv.KeepNamespaces(), testenv.CheckLeaks())
 }
 
 // row is one promise with its test.

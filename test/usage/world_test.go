@@ -36,12 +36,12 @@ type world struct{ testenv.World }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{testenv.NewWorld(t, operator.Client(t))}
-	t.Cleanup(w.tidyUp) // Before the namespace is deleted, which protected content would prevent.
+	t.Cleanup(w.tidyUp) // The namespace is kept: no Usage may be left for the tests that count.
 	return w
 }
 
-// alone waits until no Usage of an earlier test is left: they are deleted after it, with their
-// namespaces, and their requests must not be counted.
+// alone waits until no Usage of an earlier test is left: tidyUp deletes the Usages of a test, and
+// their requests must not be counted.
 func (w *world) alone() {
 	w.T.Helper()
 	testenv.Eventually(w.T, func() error {

@@ -17,7 +17,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.WithoutPods(), testenv.CRDs("../../../config/crd"), testenv.CheckLeaks())
+	crds := testenv.GroupCRDs("../../../config/crd", "services.azurehealthcareapis.com")
+	testenv.Main(m, testenv.WithoutPods(), crds, testenv.CheckLeaks())
 }
 
 // TestWritesForgotten shows that an upgrade is remembered until the cache shows the upgraded

@@ -30,7 +30,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testenv.Main(m, testenv.CRDs("../../../config/crd"), testenv.WithoutPods())
+	crds := testenv.GroupCRDs("../../../config/crd",
+		"apiextensions.crossplane.io", "protection.crossplane.io", "kinship.dev")
+	testenv.Main(m, crds, testenv.WithoutPods())
 }
 
 // rig is a reconciler on the real API server, without webhooks and without a controller: a test
