@@ -61,10 +61,14 @@ func (a actuator) awaitDeployment(ctx context.Context, id azure.ID) error {
 	answer, err := a.client.Poll(ctx, azure.Operation{
 		Style: azure.OfResource, Method: http.MethodPut, ID: deployment, Version: deploymentVersion,
 	})
-	if err != nil || answer.Operation == nil {
-		return nil // If ARM can't be asked, submit returns the error.
+	switch {
+	case err == nil && answer.Operation != nil:
+		return pending(answer)
+	case err == nil || azure.IsMissing(err) || azure.Classify(err).Ended:
+		return nil
+	default:
+		return explainPoll(err)
 	}
-	return pending(answer)
 }
 
 // isDeployed reports whether the resource with an ARM id is sent [ByDeployment].
