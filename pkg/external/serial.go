@@ -33,14 +33,10 @@ type sequence struct {
 // serialKey returns the place in which the object's resource is changed, or the zero cloudKey if the
 // changes of the resource are independent.
 func (r *reconciler[K, R]) serialKey(p *pass[K, R]) cloudKey {
-	if r.kind.Serial == nil {
+	if r.kind.Serial == nil || r.kind.Serial(p.Input) == "" {
 		return cloudKey{}
 	}
-	key := r.kind.Serial(p.Input)
-	if key == "" {
-		return cloudKey{}
-	}
-	return cloudKey{r.kind.GVK.GroupKind(), p.cloud, key}
+	return cloudKey{r.kind.GVK.GroupKind(), p.cloud, r.kind.Serial(p.Input)}
 }
 
 // awaitChange reserves the place of the object's resource (records.reserveChange), or waits while another
