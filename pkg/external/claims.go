@@ -37,13 +37,13 @@ type claimed struct {
 // claim claims a resource for the object, and returns false if another object has the resource. Late
 // events of the watch do not remove the claim (record.passed).
 func (r *reconciler[K, R]) claim(p *pass[K, R], id string) bool {
-	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id))
+	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id), false)
 }
 
 // claimOrWait is like reconciler.claim; a refused object is requeued when records.release frees the
 // resource.
 func (r *reconciler[K, R]) claimOrWait(p *pass[K, R], id string) bool {
-	return r.engine.records.claimOrWait(p.record, r.claimed(p.cloud, p.Object, id))
+	return r.engine.records.claim(p.record, r.claimed(p.cloud, p.Object, id), true)
 }
 
 // recordedPlace returns the text for status.place: pass.place, or pass.cloud for a kind without places. A
@@ -69,11 +69,19 @@ func (r *reconciler[K, R]) claimed(cloud string, obj K, id string) claimed {
 	return claimed{r.resourceOf(cloud, id), realm, id}
 }
 
-// claim claims a resource for a pass over the object of r (record.passed).
-func (s *records) claim(r *record, what claimed) bool {
+// claim claims a resource for a pass over the object of r (record.passed). If the object waits, records.release
+// requeues a refused object.
+func (s *records) claim(r *record, what claimed, waits bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.grantToPass(r, what)
+	granted := s.grant(r, what)
+	if granted {
+		r.passed = true
+		s.endAttempt(r)
+	} else if waits {
+		s.waitFor(r, what.Resource)
+	}
+	return granted
 }
 
 // learnClaim claims the resource of a status.id. If a pass made the present claim (record.passed),
@@ -84,17 +92,6 @@ func (s *records) learnClaim(r *record, what claimed) {
 	if !r.passed {
 		s.grant(r, what)
 	}
-}
-
-// claimOrWait is like records.claim; a refused object is requeued when records.release frees the resource.
-func (s *records) claimOrWait(r *record, what claimed) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	granted := s.grantToPass(r, what)
-	if !granted {
-		s.waitFor(r, what.Resource)
-	}
-	return granted
 }
 
 // isUsedElse reports whether another object has claimed a resource. If not, the object waits in
@@ -125,15 +122,6 @@ func (s *records) endWait(r *record) {
 		s.wishes.remove(one, r)
 	}
 	r.wish = Resource{}
-}
-
-func (s *records) grantToPass(r *record, what claimed) bool {
-	granted := s.grant(r, what)
-	if granted {
-		r.passed = true
-		s.endAttempt(r)
-	}
-	return granted
 }
 
 func (s *records) grant(r *record, what claimed) bool {

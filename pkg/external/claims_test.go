@@ -71,18 +71,18 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: %t", reason, got)
 		}
 	}
-	check("nobody has it", s.claim(a, here), true)
-	check("it may be said again", s.claim(a, here), true)
-	check("it is another's", s.claim(b, here), false)
+	check("nobody has it", s.claim(a, here, false), true)
+	check("it may be said again", s.claim(a, here, false), true)
+	check("it is another's", s.claim(b, here, false), false)
 	subnet := claimed{Resource{subnets.GroupKind(), "1", "cloud"}, "here", "1"}
-	check("another kind says nothing of it", s.claim(b, subnet), true)
-	check("another cloud says nothing of it", s.claim(b, foreign), true)
-	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here", "3"}), true)
+	check("another kind says nothing of it", s.claim(b, subnet, false), true)
+	check("another cloud says nothing of it", s.claim(b, foreign, false), true)
+	check("no cloud is recorded, so it may be any", s.claim(old, claimed{of("", "3"), "here", "3"}, false), true)
 	check("it may be this cloud", s.isFree(a, of("cloud", "3")), false)
 	s.drop(old)
 	check("that one has no other there", s.isFree(b, foreign.Resource), true)
 	check("nor has the first here", s.isFree(a, one), true)
-	check("elsewhere the id means another", s.claim(b, there), true)
+	check("elsewhere the id means another", s.claim(b, there, false), true)
 	check("two realms may be one under two names", s.isFree(a, one), false)
 	check("nobody has this", s.isFree(b, of("cloud", "2")), true)
 	if id := s.claimedID(a); id != "1" {
@@ -92,26 +92,26 @@ func TestClaims(t *testing.T) {
 	s.drop(b)
 	check("its own claim is no hindrance", s.isFree(a, one), true)
 	s.drop(a)
-	check("it was let go", s.claim(b, here), true)
+	check("it was let go", s.claim(b, here, false), true)
 	if id := s.claimedID(a); id != "" {
 		t.Errorf("still claimed: %q", id)
 	}
-	check("it may have another one", s.claim(b, claimed{of("cloud", "2"), "here", "2"}), true)
-	check("then it has left the first", s.claim(a, here), true)
+	check("it may have another one", s.claim(b, claimed{of("cloud", "2"), "here", "2"}, false), true)
+	check("then it has left the first", s.claim(a, here, false), true)
 	woken = nil
-	check("it is another's", s.claimOrWait(b, here), false)
+	check("it is another's", s.claim(b, here, true), false)
 	s.drop(b)
-	check("it is another's again", s.claimOrWait(b, here), false)
+	check("it is another's again", s.claim(b, here, true), false)
 	check("an object that waits has it not", s.isFree(a, one), true)
 	s.drop(a)
 	if diff := cmp.Diff([]object.ID{{Name: "b"}}, woken); diff != "" {
 		t.Errorf("woken once it is free (-want +got):\n%s", diff)
 	}
-	check("now it is free", s.claimOrWait(b, here), true)
+	check("now it is free", s.claim(b, here, true), true)
 	s.drop(b)
 	woken = nil
-	check("the status of another operator names no cloud", s.claim(old, claimed{of("", "1"), "here", "1"}), true)
-	check("it may be that of this cloud", s.claimOrWait(a, here), false)
+	check("the status of another operator names no cloud", s.claim(old, claimed{of("", "1"), "here", "1"}, false), true)
+	check("it may be that of this cloud", s.claim(a, here, true), false)
 	s.drop(old)
 	if diff := cmp.Diff([]object.ID{{Name: "a"}}, woken); diff != "" {
 		t.Errorf("woken once the object without a cloud has left it (-want +got):\n%s", diff)
@@ -139,11 +139,11 @@ func TestLateClaim(t *testing.T) {
 	}{
 		{"an event", func() { s.learnClaim(r, of("1")) }, "1"},
 		{"a later event", func() { s.learnClaim(r, of("2")) }, "2"},
-		{"a pass", func() { s.claim(r, of("3")) }, "3"},
+		{"a pass", func() { s.claim(r, of("3"), false) }, "3"},
 		{"a late event", func() { s.learnClaim(r, of("2")) }, "3"},
 		{"the resource is gone", func() { s.drop(r) }, ""},
 		{"a late event of that time", func() { s.learnClaim(r, of("3")) }, "3"},
-		{"the next pass", func() { s.claimOrWait(r, of("4")) }, "4"},
+		{"the next pass", func() { s.claim(r, of("4"), true) }, "4"},
 		{"a late event after it", func() { s.learnClaim(r, of("3")) }, "4"},
 	} {
 		if step.do(); s.claimedID(r) != step.want {

@@ -79,7 +79,7 @@ func TestImportOfTwo(t *testing.T) {
 	s.cloud.made["r8"], s.cloud.made["r9"] = s.clock.Now(), s.clock.Now()
 	creator := s.r.engine.records.learn(s.id("creator"), "creator")
 	what := s.r.resourceOf("", "r9")
-	s.r.engine.records.claim(creator, claimed{Resource: what, text: what.ID})
+	s.r.engine.records.claim(creator, claimed{Resource: what, text: what.ID}, false)
 	s.r.engine.records.startCompletion(creator)
 	s.importer("i")
 	s.pass("i")

@@ -23,7 +23,7 @@ func TestForget(t *testing.T) {
 	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
 	what, key := Resource{networks.GroupKind(), "1", "cloud"}, cloudKey{networks.GroupKind(), "cloud", "key"}
 	fill := func(r *record) {
-		s.claim(r, claimed{what, r.id.Name, what.ID})
+		s.claim(r, claimed{what, r.id.Name, what.ID}, false)
 		s.isUsedElse(r, Resource{networks.GroupKind(), "2", "cloud"})
 		s.joinShare(r, key)
 		s.use(r, []Resource{what}, true)

@@ -36,11 +36,10 @@ func (r *reconciler[K, R]) serialKey(p *pass[K, R]) cloudKey {
 	if r.kind.Serial == nil {
 		return cloudKey{}
 	}
-	key := r.kind.Serial(p.Input)
-	if key == "" {
-		return cloudKey{}
+	if key := r.kind.Serial(p.Input); key != "" {
+		return cloudKey{cloud: p.cloud, key: key}
 	}
-	return cloudKey{cloud: p.cloud, key: key}
+	return cloudKey{}
 }
 
 // awaitChange reserves the place of the object's resource (records.reserveChange), or waits while another

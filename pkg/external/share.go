@@ -180,7 +180,7 @@ func (r *reconciler[K, R]) useExisting(
 	return false, o
 }
 
-// join makes the object a user of an existing resource. join writes status.id before records.claimOrWait,
+// join makes the object a user of an existing resource. join writes status.id before reconciler.claimOrWait,
 // because after a restart only status.id of each object tells the users.
 func (r *reconciler[K, R]) join(ctx context.Context, p *pass[K, R], resource R) reconcile.Outcome {
 	id, former := r.kind.Identify(resource).ID, p.status().ID

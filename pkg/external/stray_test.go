@@ -83,7 +83,7 @@ func TestStrays(t *testing.T) {
 			}
 			r, cloud := newStrays(t, finalizer)
 			cloud.fails = c.fails
-			r.engine.records.claim(r.engine.records.learn(used, last.UID), r.claimed("", last, "1"))
+			r.engine.records.claim(r.engine.records.learn(used, last.UID), r.claimed("", last, "1"), false)
 			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{New: last})
 			r.engine.core.Observe(networks.GroupKind(), watch.Change[client.Object]{Old: last, Missed: c.missed})
 			for i := range c.fails {

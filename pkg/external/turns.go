@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/lists"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -160,7 +161,8 @@ func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 		return true, nil
 	}
 	if !l.waits.Has(id) {
-		l.park(id)
+		l.parked = append(l.parked, id)
+		l.waits.Insert(id)
 		if l.waits.Len() == 1 {
 			t.order = append(t.order, l)
 		}
@@ -174,11 +176,6 @@ func (t *turns) request(id object.ID, place string) (ok bool, open *outage) {
 		within = longestAsked
 	}
 	return false, &outage{l.why, within}
-}
-
-func (l *line) park(id object.ID) {
-	l.parked = append(l.parked, id)
-	l.waits.Insert(id)
 }
 
 // verdict says whether the place of a pass answered, or how the place failed.
@@ -284,16 +281,10 @@ func (t *turns) release(id object.ID, place string) {
 		delete(t.held, id)
 	}
 	l.held--
-	less(t.places, l.site())
-	less(t.namespaces, l.namespace)
+	lists.Decrease(t.places, l.site())
+	lists.Decrease(t.namespaces, l.namespace)
 	if l.held == 0 && l.waits.Len() == 0 && l.failures == 0 {
 		delete(t.lines, l.way)
-	}
-}
-
-func less[K comparable](counts map[K]int, key K) {
-	if counts[key]--; counts[key] <= 0 {
-		delete(counts, key)
 	}
 }
 

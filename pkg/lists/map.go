@@ -1,4 +1,4 @@
-// Package lists has what package slices of the standard library lacks.
+// Package lists has what packages slices and maps of the standard library lack.
 package lists
 
 // Map returns the results of a function for each item, in the order of the items. The result is never

@@ -44,7 +44,7 @@ type deletionHandler struct {
 // (readHolders).
 func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) admission.Response {
 	start := h.clock.Now()
-	defer func() { h.metrics.answered(h.clock.Since(start)) }()
+	defer func() { h.metrics.answers.Observe(h.clock.Since(start).Seconds()) }()
 	obj, meta, err := requestedObject(ctx, h.ledger.watcher, req)
 	if err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
@@ -67,7 +67,7 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !h.operators.Has(req.UserInfo.Username) {
-		h.metrics.blocked(obj.ID.GroupKind())
+		h.metrics.refusals.WithLabelValues(obj.ID.Group, obj.ID.Kind).Inc()
 	}
 	answer := refuse(obj, found)
 	answer.Result.Message += h.recordedHint(obj, recorded) + overrideHint(obj, found)

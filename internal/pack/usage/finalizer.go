@@ -33,7 +33,7 @@ func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Out
 			r.recordEnded(p, bound)
 		}
 	}
-	r.metrics.released(r.clock.Since(p.GetDeletionTimestamp().Time))
+	r.metrics.releases.Observe(max(r.clock.Since(p.GetDeletionTimestamp().Time), 0).Seconds())
 	return reconcile.Outcome{}
 }
 

@@ -1,10 +1,7 @@
 package usage
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/internal/pack"
 )
@@ -44,7 +41,3 @@ func (m *metrics) register(l *ledger, store *usageStore) error {
 		}, func() float64 { return float64(len(l.Declared.TargetKinds())) }),
 		newStateMetrics(l, store.all), l.Declared.Metrics("usage"))
 }
-
-func (m *metrics) blocked(gk schema.GroupKind) { m.refusals.WithLabelValues(gk.Group, gk.Kind).Inc() }
-func (m *metrics) answered(d time.Duration)    { m.answers.Observe(d.Seconds()) }
-func (m *metrics) released(d time.Duration)    { m.releases.Observe(max(d, 0).Seconds()) }

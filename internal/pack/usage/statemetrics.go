@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -79,7 +78,7 @@ func (m stateMetrics) locked(gk schema.GroupKind) (n int, known bool) {
 
 // reasonOf returns the value of the label reason of a Usage.
 func reasonOf(u usage) string {
-	c := meta.FindStatusCondition(u.UsageStatus().Conditions, sharedv1alpha1.ConditionReady)
+	c := readyCondition(u)
 	switch {
 	case c == nil:
 		return noReason

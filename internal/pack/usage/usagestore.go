@@ -120,10 +120,6 @@ func listUsages(ctx context.Context, reader client.Reader, k kind, opts ...clien
 	if err := reader.List(ctx, list, opts...); err != nil {
 		return nil, fmt.Errorf("list %s objects: %w", k.GroupKind(), err)
 	}
-	found := make([]usage, 0, meta.LenList(list))
-	err := meta.EachListItem(list, func(obj runtime.Object) error {
-		found = append(found, obj.(usage))
-		return nil
-	})
-	return found, err
+	items, err := meta.ExtractList(list)
+	return lists.Map(items, func(obj runtime.Object) usage { return obj.(usage) }), err
 }

@@ -86,7 +86,7 @@ func Withdraw(ctx context.Context, c client.Client, id object.ID, uid types.UID)
 		if apierrors.IsForbidden(err) && id.Namespace != "" {
 			list, err = listUsages(ctx, c, k, client.InNamespace(id.Namespace))
 		}
-		if notServed(err) || apierrors.IsForbidden(err) {
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || apierrors.IsForbidden(err) {
 			continue // The caller tells the user that such records stay.
 		}
 		if err != nil {
@@ -124,6 +124,3 @@ func withdraw(ctx context.Context, c client.Client, u usage, uid types.UID) ([]W
 	}
 	return found, nil
 }
-
-// notServed reports whether an error says that there is no such kind.
-func notServed(err error) bool { return apierrors.IsNotFound(err) || meta.IsNoMatchError(err) }

@@ -46,7 +46,7 @@ func seen(status string, more ...map[string]any) *kit.Resource {
 
 var (
 	locked = map[string]any{importTask: "task"}
-	lists  = map[string]any{importsTo: "", failedImport: ""}
+	stores = map[string]any{importsTo: "", failedImport: ""}
 )
 
 func TestPhase(t *testing.T) {
@@ -60,14 +60,14 @@ func TestPhase(t *testing.T) {
 		{"nobody has asked", told("", 0), seen(queued), notAsked},
 		{"a task waits for its turn", told(glanceDownloads, time.Second), seen(queued, locked), underWay},
 		{"a task that an operator which was killed asked for", told("", 0), seen(queued, locked), underWay},
-		{"a task undoes what it has begun", told(glanceDownloads, time.Second), seen(queued, locked, lists), underWay},
+		{"a task undoes what it has begun", told(glanceDownloads, time.Second), seen(queued, locked, stores), underWay},
 		{"a task that waits for long", told(glanceDownloads, staleTask), seen(queued, locked), underWay},
 		{"a task that nobody works on", told(glanceDownloads, staleTask+time.Second), seen(queued, locked), failed},
 		{
 			"a task for another image than the one that is recorded", told(glanceDownloads, 2*time.Hour),
 			seen(queued, locked), underWay,
 		},
-		{"a Glance with one store has failed", told(glanceDownloads, time.Second), seen(queued, lists), failed},
+		{"a Glance with one store has failed", told(glanceDownloads, time.Second), seen(queued, stores), failed},
 		{
 			"a Glance with several stores has failed", told("", 0),
 			seen(queued, map[string]any{importsTo: "", failedImport: "fast"}), failed,
@@ -76,8 +76,8 @@ func TestPhase(t *testing.T) {
 		{"a Glance without tasks has failed", told(glanceDownloads, unmarked), seen(queued), failed},
 		{"another image was asked for", told(glanceDownloads, 2*time.Hour), seen(queued), notAsked},
 		{"a stream has broken off", told("Data is streamed to OpenStack", time.Second), seen(queued), notAsked},
-		{"it is imported", told(glanceDownloads, time.Second), seen("importing", locked, lists), filled},
-		{"it is there", told(glanceDownloads, time.Second), seen(active, locked, lists), filled},
+		{"it is imported", told(glanceDownloads, time.Second), seen("importing", locked, stores), filled},
+		{"it is there", told(glanceDownloads, time.Second), seen(active, locked, stores), filled},
 	} {
 		if got := phaseOf(tt.object, tt.image, noon); got != tt.want {
 			t.Errorf("%s: phase %d, want %d", tt.reason, got, tt.want)
@@ -97,9 +97,9 @@ func TestTellImport(t *testing.T) {
 	}{
 		{"nobody has asked", seen(queued), nil, ""},
 		{"a task waits for its turn", seen(queued, locked), new(int32(1)), glanceDownloads},
-		{"it is imported", seen("importing", locked, lists), new(int32(1)), glanceDownloads},
-		{"it has failed", seen(queued, lists), new(int32(1)), ""},
-		{"it is there", seen(active, lists), new(int32(1)), ""},
+		{"it is imported", seen("importing", locked, stores), new(int32(1)), glanceDownloads},
+		{"it has failed", seen(queued, stores), new(int32(1)), ""},
+		{"it is there", seen(active, stores), new(int32(1)), ""},
 		{"somebody else's import", seen(queued, locked, theirs), nil, ""},
 		{"somebody else's content", seen(active, theirs), nil, ""},
 	} {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/engine"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/lists"
 )
 
 // pool streams the contents of Images, at most shares.all at a time, so that no worker of
@@ -42,7 +43,8 @@ type pool struct {
 // and of one source.
 type shares struct{ all, namespace, source int }
 
-// usage counts tasks, to compare with [shares].
+// usage counts tasks, to compare with [shares]. A tenant can name any number of sources in
+// spec.resource.content.download.url, so the maps have no counts of 0.
 type usage struct {
 	all               int
 	namespace, source map[string]int
@@ -62,16 +64,8 @@ func (u *usage) add(t *task) {
 
 func (u *usage) remove(t *task) {
 	u.all--
-	decrease(u.namespace, t.obj.GetNamespace())
-	decrease(u.source, t.source)
-}
-
-// decrease subtracts 1 from a count, and removes a count of 0 from the map: a tenant can name any
-// number of hosts in spec.resource.content.download.url.
-func decrease(counts map[string]int, key string) {
-	if counts[key]--; counts[key] <= 0 {
-		delete(counts, key)
-	}
+	lists.Decrease(u.namespace, t.obj.GetNamespace())
+	lists.Decrease(u.source, t.source)
 }
 
 // rest is the pause between a failed task and the next attempt, from engine.FirstRetry up to
