@@ -156,7 +156,7 @@ func (e *Engine) takesAlong(id object.ID) bool {
 	if !isManaged(owner) || isDetached(owner) {
 		return false
 	}
-	return e.records.isDeleting(e.records.of(id, owner.GetUID())) || len(e.outsiders(id)) == 0
+	return e.records.of(id, owner.GetUID()).deleting.Load() || len(e.outsiders(id)) == 0
 }
 
 // lookFirst calls Actuator.Get before Actuator.Delete if the resource may be deleted already

@@ -44,9 +44,9 @@ func TestWentWithOwner(t *testing.T) {
 func TestCreatedAgain(t *testing.T) {
 	s := newRecords(nil)
 	r := s.learn(used, "1")
-	s.noteEnd(r, container{id: "group"})
+	r.container.Store(&container{id: "group"})
 	s.startAttempt(r, cloudKey{key: "net"}, time.Time{})
-	if gone := s.endOf(r); gone != (container{}) {
+	if gone := r.endOf(); gone != (container{}) {
 		t.Errorf("the record has %v", gone)
 	}
 }

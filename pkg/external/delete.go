@@ -70,7 +70,7 @@ func (r *reconciler[K, R]) remainder(p *pass[K, R]) remainder {
 	return remainder{
 		managed: p.managed(), detached: isDetached(p.Object),
 		known: r.knownID(p) != "", intended: r.intent(p) != nil, refused: p.record.refused, missing: r.wentWithOwner(p),
-		accepted: r.engine.records.isDeleting(p.record), postpone: r.untilFree(p) > 0,
+		accepted: p.record.deleting.Load(), postpone: r.untilFree(p) > 0,
 	}
 }
 
@@ -141,7 +141,7 @@ func (r *reconciler[K, R]) removeResource(ctx context.Context, p *pass[K, R]) re
 	if r.leavesToOthers(p, id) {
 		return reconcile.Outcome{}
 	}
-	next := remainder{managed: true, known: true, accepted: r.engine.records.isDeleting(p.record), postpone: r.untilFree(p) > 0}
+	next := remainder{managed: true, known: true, accepted: p.record.deleting.Load(), postpone: r.untilFree(p) > 0}
 	if _, o = r.deleteOne(ctx, p, id, next.decide()); o.IsDone() {
 		r.recordEnd(p, id)
 	}
@@ -187,7 +187,7 @@ func (r *reconciler[K, R]) deleteOne(
 // accepted records that the cloud has accepted the deletion of the resource. The owned objects are deleted
 // while the cloud deletes their resources, and end together.
 func (r *reconciler[K, R]) accepted(ctx context.Context, p *pass[K, R]) {
-	r.engine.records.setDeleting(p.record, true)
+	p.record.deleting.Store(true)
 	p.record.polls = polls{}
 	if r.kind.Cascades {
 		r.engine.deleteTree(ctx, p.Object, r.engine.core.Owned(p.id))
@@ -236,7 +236,7 @@ func (r *reconciler[K, R]) awaitGone(p *pass[K, R], resource R, err error) recon
 	}
 	state := r.kind.Observe(p.Object.DeepCopyObject().(K), resource)
 	if state.Worst().State == reconcile.Invalid {
-		r.engine.records.setDeleting(p.record, false)
+		p.record.deleting.Store(false)
 		return state
 	}
 	p.underway = true

@@ -32,7 +32,7 @@ func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) recon
 func (e *Engine) ownedUntil(id object.ID, end container) []object.ID {
 	return slices.DeleteFunc(slices.Clone(e.core.Owned(id)), func(owned object.ID) bool {
 		obj := e.core.Get(owned)
-		return obj == nil || e.records.endOf(e.records.of(owned, obj.GetUID())) != end
+		return obj == nil || e.records.of(owned, obj.GetUID()).endOf() != end
 	})
 }
 

@@ -60,9 +60,9 @@ type record struct {
 	serial  cloudKey
 	visited bool
 	// deleting says that the cloud has accepted the deletion of the resource.
-	deleting bool
+	deleting atomic.Bool
 	// container is the deleted resource that contained the object's resource (container.go).
-	container container
+	container atomic.Pointer[container]
 
 	// altered is when the resource of another object changed the object's resource (alter.go).
 	altered atomic.Pointer[time.Time]
@@ -174,20 +174,6 @@ func (s *records) of(id object.ID, uid types.UID) *record {
 		return known
 	}
 	return &record{id: id, uid: uid, gone: true}
-}
-
-// setDeleting sets record.deleting.
-func (s *records) setDeleting(r *record, deleting bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r.deleting = deleting
-}
-
-// isDeleting returns record.deleting.
-func (s *records) isDeleting(r *record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return r.deleting
 }
 
 // isForgotten reports whether the object of a record is deleted (record.gone).

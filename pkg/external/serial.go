@@ -91,7 +91,7 @@ func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) 
 	}
 	attempted := i != nil && !p.record.refused && i.Replaces == idOf(p.Object)
 	looks := p.record.polls.next.After(now) // The resource does not serve yet.
-	return attempted || looks || p.record.updating != "" || r.engine.records.isDeleting(p.record)
+	return attempted || looks || p.record.updating != "" || p.record.deleting.Load()
 }
 
 // restoreChange reserves the place of an intent that another process has recorded (intent.Serial).
