@@ -54,16 +54,16 @@ func plain[K kit.Credentialed](table *kit.Table[K]) entry {
 
 // kinds lists all kinds.
 var kinds = []entry{
-	of(domain.References, domain.New),
+	plain(&domain.Table),
 	plain(&project.Table),
 	plain(&network.Table),
 	of(subnet.References, subnet.New),
 	plain(&router.Table),
 	of(routerinterface.References, routerinterface.New),
 	plain(&port.Table),
-	of(securitygroup.References, securitygroup.New),
+	plain(&securitygroup.Table),
 	plain(&floatingip.Table),
-	of(trunk.References, trunk.New),
+	plain(&trunk.Table),
 	plain(&addressscope.Table),
 	plain(&group.Table),
 	plain(&role.Table),
@@ -71,7 +71,7 @@ var kinds = []entry{
 	plain(&endpoint.Table),
 	plain(&servergroup.Table),
 	plain(&sharenetwork.Table),
-	of(user.References, user.New),
+	plain(&user.Table),
 	plain(&flavor.Table),
 	of(keypair.References, keypair.New),
 	of(roleassignment.References, roleassignment.New),
@@ -79,5 +79,5 @@ var kinds = []entry{
 	of(image.References, image.New),
 	plain(&volumetype.Table),
 	plain(&volume.Table),
-	of(server.References, server.New),
+	plain(&server.Table),
 }

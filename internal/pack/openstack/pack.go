@@ -109,11 +109,7 @@ func finalizers() []lineage.Finalizer {
 
 // Relations returns the relations that the pack's kinds declare.
 func Relations() []relation.Relation {
-	var all []relation.Relation
-	for _, k := range kinds {
-		all = append(all, k.relations...)
-	}
-	return all
+	return slices.Concat(lists.Map(kinds, func(k entry) []relation.Relation { return k.relations })...)
 }
 
 // rules returns the RBAC rules of the pack: for its own kinds, and for Secrets. The operator

@@ -60,29 +60,21 @@ func askForSecrets(relations []relation.Relation) []client.Object {
 	return pack.ValidatingPolicy(secretsPolicy, spec)
 }
 
-// composed are the kinds that the operator creates for an object of another kind, if a field of
-// that object is set.
-var composed = []struct{ kind, field, creates string }{
-	{"Subnet", "spec.resource.routerRef", "RouterInterface"},
-}
-
-// askForComposed returns a ValidatingAdmissionPolicy with which the API server checks whether
-// the author of an object may create the objects that the operator creates for it.
+// askForComposed returns a ValidatingAdmissionPolicy with which the API server checks whether the author of a
+// Subnet with spec.resource.routerRef may create the RouterInterface that the operator creates for the Subnet.
 func askForComposed() []client.Object {
-	var spec admissionregistrationv1.ValidatingAdmissionPolicySpec
-	resources := make([]string, 0, len(composed))
-	for _, c := range composed {
-		resource, field := plural(c.creates), pack.Optional("object", c.field)
-		resources = append(resources, plural(c.kind))
-		spec.Validations = append(spec.Validations, pack.Forbid(
-			fmt.Sprintf("request.kind.kind != '%s' || !%s.hasValue() || (oldObject != null && %s == %s) || "+
-				"authorizer.group('%s').resource('%s').namespace(object.metadata.namespace).check('create').allowed()",
-				c.kind, field, field, pack.Optional("oldObject", c.field), kit.Group, resource),
-			fmt.Sprintf("the author who sets %s of a %s must be allowed to create %s in its namespace",
-				c.field, c.kind, resource)))
-	}
-	spec.MatchConstraints = pack.Match(pack.Writes([]string{kit.Group}, resources...))
-	return pack.ValidatingPolicy(composedPolicy, spec)
+	const routerRef = "spec.resource.routerRef"
+	field := pack.Optional("object", routerRef)
+	return pack.ValidatingPolicy(composedPolicy, admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		MatchConstraints: pack.Match(pack.Writes([]string{kit.Group}, "subnets")),
+		Validations: []admissionregistrationv1.Validation{pack.Forbid(
+			fmt.Sprintf("request.kind.kind != 'Subnet' || !%[1]s.hasValue() || (oldObject != null && %[1]s == %[2]s) || "+
+				"authorizer.group('%[3]s').resource('routerinterfaces').namespace(object.metadata.namespace)"+
+				".check('create').allowed()", field, pack.Optional("oldObject", routerRef), kit.Group),
+			"the author who sets spec.resource.routerRef of a Subnet must be allowed to create routerinterfaces "+
+				"in its namespace",
+		)},
+	})
 }
 
 // changed returns the CEL expression for "one of the references has changed". Every field of a

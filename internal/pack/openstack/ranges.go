@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,8 +25,7 @@ func worthAnother(err error) bool {
 // serviceRanges returns the address ranges of Services (ServiceCIDR). Before Kubernetes 1.33
 // there are no ServiceCIDRs. serviceRanges is called only once, at the start.
 func serviceRanges(ctx context.Context, c client.Client, log logr.Logger) []netip.Prefix {
-	var found unstructured.UnstructuredList
-	found.SetGroupVersionKind(schema.GroupVersionKind{Group: "networking.k8s.io", Version: "v1", Kind: "ServiceCIDRList"})
+	var found networkingv1.ServiceCIDRList
 	list := func() error { return c.List(ctx, &found) }
 	if err := retry.OnError(patience, worthAnother, list); err != nil {
 		log.Info("The ranges of Services are not known: close them with --openstack-closed-cidrs", "reason", err.Error())
@@ -35,11 +33,7 @@ func serviceRanges(ctx context.Context, c client.Client, log logr.Logger) []neti
 	}
 	var ranges []netip.Prefix
 	for _, one := range found.Items {
-		texts, _, err := unstructured.NestedStringSlice(one.Object, "spec", "cidrs")
-		if err != nil {
-			log.Error(err, "The range of Services can't be read", "name", one.GetName())
-		}
-		for _, text := range texts {
+		for _, text := range one.Spec.CIDRs {
 			if prefix, err := netip.ParsePrefix(text); err == nil {
 				ranges = append(ranges, prefix)
 			}

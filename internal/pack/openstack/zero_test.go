@@ -90,10 +90,10 @@ type answer = map[string]any
 // and omitted fields are as in the published operator: it shows the fields that its status
 // writers set without a condition.
 var zeroTable = []zeroes{
-	{kind: "Domain", observe: reported(domain.New), shown: "name enabled", hidden: "description"},
+	{kind: "Domain", observe: tabled(&domain.Table), shown: "name enabled", hidden: "description"},
 	{kind: "Project", observe: tabled(&project.Table), shown: "name domainID enabled", hidden: "description tags"},
 	{
-		kind: "User", observe: reported(user.New), shown: "name domainID enabled",
+		kind: "User", observe: tabled(&user.Table), shown: "name domainID enabled",
 		hidden: "description defaultProjectID passwordExpiresAt appliedPasswordRef",
 	},
 	{kind: "Group", observe: tabled(&group.Table), shown: "name domainID", hidden: "description"},
@@ -149,13 +149,13 @@ var zeroTable = []zeroes{
 		},
 	},
 	{
-		kind: "Trunk", observe: reported(trunk.New), shown: "name projectID portID adminStateUp revisionNumber",
+		kind: "Trunk", observe: tabled(&trunk.Table), shown: "name projectID portID adminStateUp revisionNumber",
 		hidden: "description status tags subports createdAt updatedAt", unsaid: "sub_ports",
 		said:  answer{"sub_ports": []any{answer{}}},
 		items: answer{"subports": []any{answer{"portID": "", "segmentationID": 0.0, "segmentationType": ""}}},
 	},
 	{
-		kind: "SecurityGroup", observe: reported(securitygroup.New), shown: "name projectID stateful revisionNumber",
+		kind: "SecurityGroup", observe: tabled(&securitygroup.Table), shown: "name projectID stateful revisionNumber",
 		hidden: "description tags rules createdAt updatedAt", unsaid: "security_group_rules",
 		said: answer{"security_group_rules": []any{
 			answer{"protocol": nil, "port_range_min": nil, "port_range_max": nil},
@@ -190,7 +190,7 @@ var zeroTable = []zeroes{
 		said: answer{"rules": answer{}}, items: answer{"rules": answer{"maxServerPerHost": 0.0}},
 	},
 	{
-		kind: "Server", observe: reported(server.New), shown: "name status hostID availabilityZone configDrive",
+		kind: "Server", observe: tabled(&server.Table), shown: "name status hostID availabilityZone configDrive",
 		hidden: "imageID serverGroups volumes interfaces tags metadata",
 		unsaid: "OS-EXT-AZ:availability_zone hostId OS-EXT-SRV-ATTR:host image os-extended-volumes:volumes_attached",
 		zero:   answer{"image": "", "config_drive": ""},
@@ -325,7 +325,7 @@ func TestServiceDescription(t *testing.T) {
 
 // TestPasswordExpiry is told with a zone: Keystone leaves that out, and means UTC.
 func TestPasswordExpiry(t *testing.T) {
-	shown, _ := reported(user.New)(answer{"password_expires_at": "2026-11-06T15:32:17.000000"})
+	shown, _ := tabled(&user.Table)(answer{"password_expires_at": "2026-11-06T15:32:17.000000"})
 	if shown["passwordExpiresAt"] != "2026-11-06T15:32:17Z" {
 		t.Errorf("it is told as %v", shown["passwordExpiresAt"])
 	}

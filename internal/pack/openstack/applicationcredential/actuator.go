@@ -46,7 +46,8 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 		mine := table
 		mine.Path = "users/" + url.PathEscape(whose) + "/application_credentials"
 		connection.Key, connection.Place = connection.Key+whose, "user "+whose+" of "+connection.Scope.Cloud()
-		return kit.Access(connection, actuator{kit.Actuator[object]{Table: &mine, Client: connection.Client}, c}), nil
+		sender := kit.Actuator[object]{Table: &mine, Client: connection.Client, Connector: c}
+		return kit.Access(connection, actuator{sender}), nil
 	}
 	return k
 }
@@ -116,16 +117,12 @@ func rules(in external.Input[object]) []map[string]string {
 }
 
 // actuator adds the secret to POST.
-type actuator struct {
-	kit.Actuator[object]
-
-	connector *kit.Connector
-}
+type actuator struct{ kit.Actuator[object] }
 
 // Create implements external.Actuator.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
 	ref := string(in.Object.Spec.Resource.SecretRef)
-	secret, err := a.connector.Secret(ctx, in.Object.Namespace, ref, "value")
+	secret, err := a.Connector.Secret(ctx, in.Object.Namespace, ref, "value")
 	if err != nil {
 		return nil, err
 	}

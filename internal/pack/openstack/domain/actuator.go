@@ -13,13 +13,12 @@ import (
 
 type object = *openstackv1alpha1.Domain
 
-// References are the [kit.Reference] values of a Domain.
-var References = kit.Bind[object](nil)
-
-// New returns the [external.Kind] of Domain.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+// Table describes the requests for Domains.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Identity, References: kit.Bind[object](nil),
+	Place: (*openstack.Scope).Cloud,
+	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields,
+	Wrap: func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
 }
 
 // actuator disables a domain before DELETE: Keystone refuses to delete an enabled domain.
@@ -32,12 +31,6 @@ func (a actuator) Delete(ctx context.Context, in external.Input[object], id stri
 		return err
 	}
 	return a.Actuator.Delete(ctx, in, id)
-}
-
-var table = kit.Table[object]{
-	Service: (*openstack.Scope).Identity, References: References,
-	Place: (*openstack.Scope).Cloud,
-	Path:  "domains", One: "domain", Many: "domains", Patch: true, Fields: fields,
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -40,13 +40,7 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-func specs(o object) map[string]string {
-	all := map[string]string{}
-	for _, s := range o.Spec.Resource.ExtraSpecs {
-		all[s.Name] = s.Value
-	}
-	return all
-}
+func specs(o object) map[string]string { return kit.Pairs(o.Spec.Resource.ExtraSpecs) }
 
 // Names of fields in Nova that differ from the names in status.resource.
 const (

@@ -28,29 +28,23 @@ var uploads = shares{all: 6, namespace: 4, source: 3}
 
 // New returns the [external.Kind] of Image.
 func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
+	streams, outside, table := newPool(uploads), c.Clouds.Outside(), table
+	table.Parts = []kit.Part[object]{{Name: contentField, Differs: func(in external.Input[object], r *kit.Resource) bool {
+		phase := phaseOf(in.Object, r, time.Now())
+		return in.Object.Spec.Resource.Content != nil &&
+			(streams.has(in.Object.UID) || phase == notAsked || phase == failed)
+	}}}
+	table.Wrap = func(a kit.Actuator[object]) kit.Requests[object] {
+		return actuator{a, streams, outside}
+	}
 	k := kit.Kind(c, &table)
-	streams := newPool(uploads)
 	k.Tasks = streams
 	k.Identify = func(r *kit.Resource) external.Identity {
 		who := kit.Identify(r)
 		who.Marker = types.UID(r.String(marker))
 		return who
 	}
-	k.Differs = func(in external.Input[object], r *kit.Resource) []string {
-		names := table.Differs(in, r)
-		if in.Object.Spec.Resource.Content == nil {
-			return names
-		}
-		phase := phaseOf(in.Object, r, time.Now())
-		if streams.has(in.Object.UID) || phase == notAsked || phase == failed {
-			names = append(names, contentField)
-		}
-		return names
-	}
-	outside := c.Clouds.Outside()
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] {
-		return actuator{a, streams, outside}
-	})
+	return k
 }
 
 // marker is the image property with the UID of the Image object that the image was created for.

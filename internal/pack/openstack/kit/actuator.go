@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/gophercloud/gophercloud/v2"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -61,9 +62,9 @@ type Table[K external.Object] struct {
 	Compared []string
 	// Adapt changes the query parameters for spec.import.filter; it may be nil.
 	Adapt func(external.Input[K], url.Values)
-	// Within returns query parameters for the search of a created resource, if its name alone
-	// does not find the resource; it may be nil.
-	Within func(external.Input[K]) url.Values
+	// Within are fields of the body that are also query parameters in the search of a created resource,
+	// because its name alone does not find the resource.
+	Within []string
 	// Listed is the path of lists, if it differs from [Table.Path]: "servers/detail".
 	Listed string
 	// Always has query parameters for every list; it may be nil.
@@ -88,13 +89,35 @@ type Table[K external.Object] struct {
 	// "metadata", or a text such as "description", which is corrected once the ID is known.
 	// Empty means that there is no such field.
 	Marked string
+	// Parts are parts of a resource that the kind's actuator changes, such as the rules of a SecurityGroup.
+	Parts []Part[K]
+	// Steady reports whether a resource can be compared with the spec; nil means always.
+	Steady func(*Resource) bool
+	// Vital is [external.Kind.Vital], and Alters is [external.Kind.Alters].
+	Vital  []string
+	Alters []schema.GroupKind
+	// Wrap returns the actuator of a kind with requests that a Table can't describe; it may be nil.
+	Wrap func(Actuator[K]) Requests[K]
 }
+
+// Part is a part of a resource that is compared apart from the fields.
+type Part[K external.Object] struct {
+	// Name is the name of the part in the result of [Table.Differs].
+	Name string
+	// Differs reports whether the part differs from the spec.
+	Differs func(external.Input[K], *Resource) bool
+}
+
+// Requests are the requests for one kind of resources.
+type Requests[K external.Object] = external.Actuator[K, *Resource]
 
 // Actuator sends the requests that a [Table] describes.
 type Actuator[K external.Object] struct {
 	*Table[K]
 
 	Client *gophercloud.ServiceClient
+	// Connector reads the Secrets that an object names.
+	Connector *Connector
 	// project is the project ID of the credentials, if resources belong to a project.
 	project string
 	secret  string // withheld from errors
@@ -121,14 +144,15 @@ func (a Actuator[K]) Find(
 	if search.Imported {
 		return a.Query(ctx, a.FilterQuery(in), func(r *Resource) bool { return a.matches(in, r) })
 	}
-	query := url.Values{}
-	if a.Within != nil {
-		query = a.Within(in)
+	query, wanted := url.Values{}, a.Wanted(in)
+	for _, f := range wanted {
+		if f.given && slices.Contains(a.Within, f.Name) {
+			query.Set(f.Name, fmt.Sprint(f.Want))
+		}
 	}
 	if !a.NoName && !a.Unfiltered {
 		query.Set("name", search.Name)
 	}
-	wanted := a.Wanted(in)
 	return a.Query(ctx, query, func(r *Resource) bool {
 		if !a.NoName && r.String("name") != search.Name {
 			return false // Not every service can filter by name.
@@ -183,6 +207,9 @@ func (a Actuator[K]) Body(in external.Input[K]) map[string]any {
 
 // Differs returns the JSON names of the fields in which a resource differs from spec.resource.
 func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
+	if t.Steady != nil && !t.Steady(r) {
+		return nil
+	}
 	var names []string
 	for _, f := range t.Wanted(in) {
 		if f.differs(r) {
@@ -195,6 +222,11 @@ func (t *Table[K]) Differs(in external.Input[K], r *Resource) []string {
 	if t.Specs != nil {
 		if set, unset := Unlike(r, SpecsField, t.Specs(in.Object)); len(set)+len(unset) > 0 {
 			names = append(names, SpecsField)
+		}
+	}
+	for _, part := range t.Parts {
+		if part.Differs(in, r) {
+			names = append(names, part.Name)
 		}
 	}
 	return names

@@ -3,7 +3,7 @@
 // A kind is a [Table]: the path of its resources, their fields and its [Reference] values. From
 // the table an [Actuator] makes the requests: POST with the fields that the spec sets, PUT with
 // the fields that differ, PUT of tags, GET of lists page by page. A kind that needs more embeds
-// the Actuator and replaces a method.
+// the Actuator, replaces a method, and names the new type in [Table.Wrap].
 //
 // A Reference is declared once. From {Target: "Network", Field: "spec.resource.networkRef",
 // Body: "network_id", Query: "network_id"} of a Subnet follow the wait for the Network, its guard

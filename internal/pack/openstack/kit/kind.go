@@ -34,14 +34,17 @@ func Kind[K Credentialed](c *Connector, table *Table[K]) external.Kind[K, *Resou
 			if err != nil {
 				return external.Access[K, *Resource]{}, err
 			}
-			a := Actuator[K]{Table: table, Client: connection.Client, project: connection.Scope.ProjectID}
+			a := Actuator[K]{Table: table, Client: connection.Client, Connector: c, project: connection.Scope.ProjectID}
 			if table.Place != nil {
 				connection.Place, a.project = table.Place(connection.Scope), ""
+			}
+			if table.Wrap != nil {
+				return Access(connection, table.Wrap(a)), nil
 			}
 			return Access(connection, a), nil
 		},
 		Cloud: openstack.CloudOf, Name: Name[K], Uses: table.Uses,
-		Marked: table.Marked != "", Dated: table.Dated, Lingers: table.Lingers,
+		Marked: table.Marked != "", Dated: table.Dated, Lingers: table.Lingers, Vital: table.Vital, Alters: table.Alters,
 	}
 }
 
@@ -81,19 +84,4 @@ func Status(r *Resource, serving ...string) reconcile.Outcome {
 // Texts converts values to strings.
 func Texts[S ~string](values []S) []string {
 	return lists.Map(values, func(v S) string { return string(v) })
-}
-
-// Wrap returns a kind whose actuator is wrapped, for requests that a [Table] can't describe.
-func Wrap[K external.Object](
-	k external.Kind[K, *Resource], wrap func(Actuator[K]) external.Actuator[K, *Resource],
-) external.Kind[K, *Resource] {
-	connect := k.Connect
-	k.Connect = func(ctx context.Context, in external.Input[K]) (external.Access[K, *Resource], error) {
-		access, err := connect(ctx, in)
-		if err == nil {
-			access.Actuator = wrap(access.Actuator.(Actuator[K]))
-		}
-		return access, err
-	}
-	return k
 }

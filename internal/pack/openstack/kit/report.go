@@ -141,6 +141,16 @@ func pairs(object map[string]any, list reflect.Type) reflect.Value {
 	return all
 }
 
+// Pairs returns a list of structs with a key and a value, such as FlavorExtraSpec, as a map.
+func Pairs[T any](list []T) map[string]string {
+	all := map[string]string{}
+	for _, item := range list {
+		pair := reflect.ValueOf(item)
+		all[pair.Field(0).String()] = pair.Field(1).String()
+	}
+	return all
+}
+
 // Moment parses a time. Cinder and Keystone return UTC without a zone.
 func Moment(value any) (time.Time, bool) {
 	text, ok := value.(string)

@@ -32,7 +32,7 @@ func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
 	k := kit.Kind(c, &table)
 	k.Identify = func(r *kit.Resource) external.Identity { return external.Identity{ID: parts(r).Path()} }
 	k.Drifts = nil // The path of a role assignment contains all of its fields.
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
+	return k
 }
 
 // table describes the list. All other requests use the path of an assignment.
@@ -41,6 +41,7 @@ var table = kit.Table[object]{
 	Place: (*openstack.Scope).Cloud,
 	Path:  "role_assignments", Many: "role_assignments", NoName: true,
 	Fields: func(external.Input[object]) []kit.Field { return nil },
+	Wrap:   func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
 }
 
 // parts returns the IDs that make up an assignment.

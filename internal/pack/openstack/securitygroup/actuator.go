@@ -15,26 +15,21 @@ const kind = "SecurityGroup"
 
 type object = *openstackv1alpha1.SecurityGroup
 
-// References are the [kit.Reference] values of a SecurityGroup.
-var References = kit.Bind[object]([]kit.Reference{
-	// Neutron deletes a rule together with the group in its remote_group_id. Two groups often
-	// name each other.
-	{Target: kind, Field: "spec.resource.rules[].remoteGroupRef", Need: kit.Completed},
-	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
-})
-
-// New returns the [external.Kind] of SecurityGroup.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Differs, k.Vital = differs, []string{rulesField}
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
-}
-
-var table = kit.Table[object]{
-	Service: (*openstack.Scope).Network, References: References, Amend: amend,
+// Table describes the requests for SecurityGroups.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, Names: names, Amend: amend,
 	Dated: true,
 	Path:  "security-groups", One: "security_group", Many: "security_groups", Fields: fields,
-	Tags: func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },
+	Tags:  func(g object) []string { return kit.Texts(g.Spec.Resource.Tags) },
+	Parts: []kit.Part[object]{{Name: rulesField, Differs: rulesDiffer}},
+	Vital: []string{rulesField},
+	Wrap:  func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
+	References: kit.Bind[object]([]kit.Reference{
+		// Neutron deletes a rule together with the group in its remote_group_id. Two groups often
+		// name each other.
+		{Target: kind, Field: "spec.resource.rules[].remoteGroupRef", Need: kit.Completed},
+		{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -45,15 +40,12 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// rulesField is the name of the rules in the result of differs.
+// rulesField is the name of the rules in the result of Table.Differs.
 const rulesField = "rules"
 
-func differs(in external.Input[object], r *kit.Resource) []string {
-	names := table.Differs(in, r)
-	if add, remove := compare(in, r); len(add)+len(remove) > 0 {
-		names = append(names, rulesField)
-	}
-	return names
+func rulesDiffer(in external.Input[object], r *kit.Resource) bool {
+	add, remove := compare(in, r)
+	return len(add)+len(remove) > 0
 }
 
 // actuator changes the rules in addition to the fields.

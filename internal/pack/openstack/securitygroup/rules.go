@@ -74,22 +74,15 @@ func number(r *rule) string {
 
 func same(a, b rule) bool { return a.key() == b.key() && a.Description == b.Description }
 
-// rulesOf returns the rules of a group in Neutron.
-func rulesOf(r *kit.Resource) ([]rule, error) {
+// compare returns the rules that are missing, and the rules that are not wanted.
+func compare(in external.Input[object], r *kit.Resource) (add, remove []rule) {
 	var have struct {
 		Rules []rule `json:"security_group_rules"`
 	}
-	err := r.Decode(&have)
-	return have.Rules, err
-}
-
-// compare returns the rules that are missing, and the rules that are not wanted.
-func compare(in external.Input[object], r *kit.Resource) (add, remove []rule) {
-	have, err := rulesOf(r)
-	if err != nil {
+	if err := r.Decode(&have); err != nil {
 		return nil, nil
 	}
-	return kit.Difference(have, wantedRules(in, r.String("id")), same)
+	return kit.Difference(have.Rules, wantedRules(in, r.String("id")), same)
 }
 
 // sameButWords returns the rules to remove that have the key of a rule to add, and another
@@ -134,31 +127,20 @@ func wanted(in external.Input[object], s *openstackv1alpha1.SecurityGroupRule, g
 	return r
 }
 
-// amend reports the rules. Kind.Vital contains the rules, so the group is available only when its
-// rules are complete.
-func amend(g object, r *kit.Resource) { g.Status.Resource.Rules = statuses(r) }
+// names are the fields with another name in OpenStack. A range of ports is two fields of a rule.
+var names = map[string]string{
+	"rules":               "security_group_rules",
+	"rules.portRange":     "",
+	"rules.portRange.min": "port_range_min",
+	"rules.portRange.max": "port_range_max",
+}
 
-// statuses returns the rules for status.resource.rules.
-func statuses(r *kit.Resource) []openstackv1alpha1.SecurityGroupRuleStatus {
-	rules, err := rulesOf(r)
-	if err != nil {
-		return nil
-	}
-	var all []openstackv1alpha1.SecurityGroupRuleStatus
-	for i := range rules[:min(len(rules), kit.LongestList)] {
-		one := &rules[i]
-		s := openstackv1alpha1.SecurityGroupRuleStatus{
-			ID: one.ID, Description: kit.Cut(one.Description, kit.LongestText),
-			Direction: one.Direction, Ethertype: one.Ethertype,
-			Protocol: ptr.Deref(one.Protocol, ""), RemoteIPPrefix: ptr.Deref(one.Prefix, ""),
-			RemoteGroupID: ptr.Deref(one.RemoteGroup, ""),
+// amend leaves out ranges that Neutron does not have. A rule for an ICMP type may have no code; the status shows 0.
+func amend(g object, _ *kit.Resource) {
+	rules := g.Status.Resource.Rules
+	for i := range rules {
+		if p := rules[i].PortRange; p != nil && p.Min == 0 && p.Max == 0 {
+			rules[i].PortRange = nil
 		}
-		// A rule for an ICMP type may have no code; the status shows 0.
-		ports := openstackv1alpha1.PortRangeStatus{Min: ptr.Deref(one.Min, 0), Max: ptr.Deref(one.Max, 0)}
-		if ports.Min != 0 || ports.Max != 0 {
-			s.PortRange = &ports
-		}
-		all = append(all, s)
 	}
-	return all
 }

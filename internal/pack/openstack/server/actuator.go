@@ -21,10 +21,7 @@ import (
 
 const kind = "Server"
 
-type (
-	object = *openstackv1alpha1.Server
-	hints  = openstackv1alpha1.ServerSchedulerHints
-)
+type object = *openstackv1alpha1.Server
 
 // Paths of references whose IDs are in parts of the request that kit.Reference.Body can't
 // describe.
@@ -50,15 +47,8 @@ var References = kit.Bind[object]([]kit.Reference{
 	{Target: kind, Field: sameHosts, Need: kit.Once},
 })
 
-// New returns the [external.Kind] of Server.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Differs = differs
-	k.Alters = []schema.GroupKind{kit.GK("Port"), kit.GK("Volume")}
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a, c} })
-}
-
-var table = kit.Table[object]{
+// Table describes the requests for Servers.
+var Table = kit.Table[object]{
 	Service: (*openstack.Scope).Compute, References: References,
 	Path: "servers", Listed: "servers/detail", One: "server", Many: "servers", Marked: metadataField,
 	Fields: fields, Names: names, Observe: observe, Lingers: true,
@@ -70,11 +60,19 @@ var table = kit.Table[object]{
 		}
 	},
 	Tags: func(s object) []string { return kit.Texts(s.Spec.Resource.Tags) },
+	Parts: []kit.Part[object]{
+		{Name: metadataField, Differs: metadataDiffers},
+		{Name: portsName, Differs: portsDiffer},
+		{Name: volumesName, Differs: volumesDiffer},
+	},
+	Steady: steady,
+	Alters: []schema.GroupKind{kit.GK("Port"), kit.GK("Volume")},
+	Wrap:   func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
 }
 
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
-	metadata, networks := pairs(r.Metadata), networks(in)
+	metadata, networks := kit.Pairs(r.Metadata), networks(in)
 	all := []kit.Field{
 		kit.Fixed("networks", &networks),
 		kit.Fixed("availability_zone", r.AvailabilityZone),
@@ -105,16 +103,8 @@ func networks(in external.Input[object]) any {
 	return lists.Map(wanted, func(id string) map[string]string { return map[string]string{"port": id} })
 }
 
-func pairs(all []openstackv1alpha1.ServerMetadata) map[string]string {
-	metadata := map[string]string{}
-	for _, m := range all {
-		metadata[m.Key] = m.Value
-	}
-	return metadata
-}
-
 // schedule returns spec.resource.schedulerHints in Nova's JSON.
-func schedule(in external.Input[object], h *hints) map[string]any {
+func schedule(in external.Input[object], h *openstackv1alpha1.ServerSchedulerHints) map[string]any {
 	all := map[string]any{}
 	for key, value := range h.AdditionalProperties {
 		all[key] = value
@@ -145,11 +135,7 @@ func schedule(in external.Input[object], h *hints) map[string]any {
 func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
 
 // actuator sends the requests for servers that a table can't describe.
-type actuator struct {
-	kit.Actuator[object]
-
-	connector *kit.Connector
-}
+type actuator struct{ kit.Actuator[object] }
 
 // Find implements external.Actuator.
 func (a actuator) Find(
@@ -168,7 +154,7 @@ func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.R
 	s := in.Object.Spec.Resource
 	sender := a.Actuator
 	if s.UserData != nil && s.UserData.SecretRef != nil {
-		value, err := a.connector.Secret(ctx, in.Object.Namespace, string(*s.UserData.SecretRef), "value")
+		value, err := a.Connector.Secret(ctx, in.Object.Namespace, string(*s.UserData.SecretRef), "value")
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ const (
 	volumePath    = "os-volume_attachments"
 )
 
-// Names of ports and volumes in the result of differs.
+// Names of ports and volumes in the result of Table.Differs.
 const (
 	portsName   = "ports"
 	volumesName = "volumes"
@@ -94,23 +94,19 @@ func surplus(in external.Input[object], kind string, have, wanted []string) []st
 	return all
 }
 
-func (a *attachments) differ() bool { return len(a.add)+len(a.remove) > 0 }
+func (a attachments) differ() bool { return len(a.add)+len(a.remove) > 0 }
 
-func differs(in external.Input[object], r *kit.Resource) []string {
-	if !steady(r) {
-		return nil
-	}
-	fields := table.Differs(in, r)
-	if set, unset := kit.Unlike(r, metadataField, pairs(in.Object.Spec.Resource.Metadata)); len(set)+len(unset) > 0 {
-		fields = append(fields, metadataField)
-	}
-	if all := comparePorts(in, r); all.differ() {
-		fields = append(fields, portsName)
-	}
-	if all := compareVolumes(in, r); all.differ() {
-		fields = append(fields, volumesName)
-	}
-	return fields
+func portsDiffer(in external.Input[object], r *kit.Resource) bool {
+	return comparePorts(in, r).differ()
+}
+
+func volumesDiffer(in external.Input[object], r *kit.Resource) bool {
+	return compareVolumes(in, r).differ()
+}
+
+func metadataDiffers(in external.Input[object], r *kit.Resource) bool {
+	set, unset := kit.Unlike(r, metadataField, kit.Pairs(in.Object.Spec.Resource.Metadata))
+	return len(set)+len(unset) > 0
 }
 
 // Update implements external.Actuator. Nova detaches asynchronously.
@@ -122,7 +118,7 @@ func (a actuator) Update(
 		return r, err
 	}
 	if slices.Contains(fields, metadataField) {
-		body := map[string]any{metadataField: kit.Mark(in.Object, pairs(in.Object.Spec.Resource.Metadata))}
+		body := map[string]any{metadataField: kit.Mark(in.Object, kit.Pairs(in.Object.Spec.Resource.Metadata))}
 		if err := kit.Call(ctx, a.Client, http.MethodPut, a.URL(id, metadataField), body, nil); err != nil {
 			return r, kit.Explain(err)
 		}
@@ -139,7 +135,7 @@ func (a actuator) Update(
 	if err != nil {
 		return r, err
 	}
-	if left := differs(in, now); len(left) > 0 {
+	if left := a.Differs(in, now); len(left) > 0 {
 		return now, &external.Error{
 			Class: external.Pending, Message: "Waiting for the change of " + strings.Join(left, ", "),
 		}

@@ -18,27 +18,21 @@ import (
 
 type object = *openstackv1alpha1.Trunk
 
-// References are the [kit.Reference] values of a Trunk.
-var References = kit.Bind[object]([]kit.Reference{
-	{Target: "Port", Field: "spec.resource.portRef", Body: "port_id", Query: "port_id"},
-	// The finalizer of subports has its own name: a Port may be a subport of one Trunk and, by
-	// mistake, the port of another.
-	{Target: "Port", Field: "spec.resource.subports[].portRef", Guard: "Trunk-Subport"},
-	{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
-})
-
-// New returns the [external.Kind] of Trunk.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Differs = differs
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a} })
-}
-
-var table = kit.Table[object]{
-	Service: (*openstack.Scope).Network, References: References, Names: names,
+// Table describes the requests for Trunks.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Network, Names: names,
 	Dated: true,
 	Path:  "trunks", One: "trunk", Many: "trunks", Fields: fields,
-	Tags: func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
+	Tags:  func(t object) []string { return kit.Texts(t.Spec.Resource.Tags) },
+	Parts: []kit.Part[object]{{Name: subportsField, Differs: subportsDiffer}},
+	Wrap:  func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Port", Field: "spec.resource.portRef", Body: "port_id", Query: "port_id"},
+		// The finalizer of subports has its own name: a Port may be a subport of one Trunk and, by
+		// mistake, the port of another.
+		{Target: "Port", Field: "spec.resource.subports[].portRef", Guard: "Trunk-Subport"},
+		{Target: "Project", Field: "spec.resource.projectRef", Body: "project_id", Query: "project_id"},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -59,7 +53,7 @@ type subport struct {
 	ID   int32  `json:"segmentation_id,omitempty"`
 }
 
-// subportsField is the name of the subports in the result of differs.
+// subportsField is the name of the subports in the result of Table.Differs.
 const subportsField = "sub_ports"
 
 // wanted returns the subports of the spec.
@@ -81,12 +75,9 @@ func compare(in external.Input[object], r *kit.Resource) (add, remove []subport)
 	return add, lists.Map(remove, func(one subport) subport { return subport{Port: one.Port} })
 }
 
-func differs(in external.Input[object], r *kit.Resource) []string {
-	names := table.Differs(in, r)
-	if add, remove := compare(in, r); len(add)+len(remove) > 0 {
-		names = append(names, subportsField)
-	}
-	return names
+func subportsDiffer(in external.Input[object], r *kit.Resource) bool {
+	add, remove := compare(in, r)
+	return len(add)+len(remove) > 0
 }
 
 // actuator changes the subports in addition to the fields.

@@ -17,24 +17,18 @@ import (
 
 type object = *openstackv1alpha1.User
 
-// References are the [kit.Reference] values of a User.
-var References = kit.Bind[object]([]kit.Reference{
-	{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
-	{Target: "Project", Field: "spec.resource.defaultProjectRef", Body: "default_project_id"},
-	{Target: "Secret", Field: "spec.resource.passwordRef", Need: kit.Content},
-})
-
-// New returns the [external.Kind] of User.
-func New(c *kit.Connector) external.Kind[object, *kit.Resource] {
-	k := kit.Kind(c, &table)
-	k.Differs = differs
-	return kit.Wrap(k, func(a kit.Actuator[object]) external.Actuator[object, *kit.Resource] { return actuator{a, c} })
-}
-
-var table = kit.Table[object]{
-	Service: (*openstack.Scope).Identity, References: References, Observe: observe,
+// Table describes the requests for Users.
+var Table = kit.Table[object]{
+	Service: (*openstack.Scope).Identity, Observe: observe,
 	Place: (*openstack.Scope).Cloud,
 	Path:  "users", One: "user", Many: "users", Patch: true, Fields: fields,
+	Parts: []kit.Part[object]{{Name: passwordField, Differs: passwordDiffers}},
+	Wrap:  func(a kit.Actuator[object]) kit.Requests[object] { return actuator{a} },
+	References: kit.Bind[object]([]kit.Reference{
+		{Target: "Domain", Field: "spec.resource.domainRef", Body: "domain_id", Query: "domain_id"},
+		{Target: "Project", Field: "spec.resource.defaultProjectRef", Body: "default_project_id"},
+		{Target: "Secret", Field: "spec.resource.passwordRef", Need: kit.Content},
+	}),
 }
 
 func fields(in external.Input[object]) []kit.Field {
@@ -46,7 +40,7 @@ func fields(in external.Input[object]) []kit.Field {
 }
 
 const (
-	// passwordField is the name of the password in the result of differs, and its key in the
+	// passwordField is the name of the password in the result of Table.Differs, and its key in the
 	// Secret.
 	passwordField = "password"
 	// applied is a field that withPassword adds to a resource: the name of the Secret with the
@@ -54,23 +48,16 @@ const (
 	applied = "applied_password_ref"
 )
 
-// differs can't compare the password, because Keystone never shows it. The password is set
+// passwordDiffers can't compare the password, because Keystone never shows it. The password is set
 // again if passwordRef names another Secret, or the Secret has another resourceVersion, than at
 // the last update.
-func differs(in external.Input[object], r *kit.Resource) []string {
-	names, ref := table.Differs(in, r), in.Object.Spec.Resource.PasswordRef
-	if ref != nil && r.String(applied) != string(*ref) && !in.Used(kit.SecretKind.GroupKind(), string(*ref)) {
-		names = append(names, passwordField)
-	}
-	return names
+func passwordDiffers(in external.Input[object], r *kit.Resource) bool {
+	ref := in.Object.Spec.Resource.PasswordRef
+	return ref != nil && r.String(applied) != string(*ref) && !in.Used(kit.SecretKind.GroupKind(), string(*ref))
 }
 
 // actuator sets the password in addition to the fields.
-type actuator struct {
-	kit.Actuator[object]
-
-	connector *kit.Connector
-}
+type actuator struct{ kit.Actuator[object] }
 
 // Create implements external.Actuator.
 func (a actuator) Create(ctx context.Context, in external.Input[object]) (*kit.Resource, error) {
@@ -97,7 +84,7 @@ func (a actuator) withPassword(
 	ctx context.Context, in external.Input[object], request func(kit.Actuator[object]) (*kit.Resource, error),
 ) (*kit.Resource, error) {
 	ref := string(*in.Object.Spec.Resource.PasswordRef)
-	password, err := a.connector.Secret(ctx, in.Object.Namespace, ref, passwordField)
+	password, err := a.Connector.Secret(ctx, in.Object.Namespace, ref, passwordField)
 	if err != nil {
 		return nil, err
 	}

@@ -38,10 +38,7 @@ var Table = kit.Table[object]{
 
 func fields(in external.Input[object]) []kit.Field {
 	r := in.Object.Spec.Resource
-	metadata := map[string]string{}
-	for _, m := range r.Metadata {
-		metadata[m.Name] = m.Value
-	}
+	metadata := kit.Pairs(r.Metadata)
 	return []kit.Field{
 		kit.Default("description", r.Description, ""),
 		kit.Fixed("size", &r.Size),

@@ -37,10 +37,4 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-func specs(o object) map[string]string {
-	all := map[string]string{}
-	for _, s := range o.Spec.Resource.ExtraSpecs {
-		all[s.Name] = s.Value
-	}
-	return all
-}
+func specs(o object) map[string]string { return kit.Pairs(o.Spec.Resource.ExtraSpecs) }
