@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -66,29 +67,21 @@ func (e *Engine) concernsSources(m *member, id object.ID, old, now client.Object
 	idBefore, readyBefore := m.ready(old)
 	idNow, readyNow := m.ready(now)
 	return idBefore != idNow || readyBefore != readyNow ||
-		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) || lostFinalizer(old, now)
-}
-
-// lostFinalizer reports whether the change removed a value from metadata.finalizers. A user may
-// have removed a guard by hand; then its source must add the guard again.
-func lostFinalizer(old, now client.Object) bool {
-	return slices.ContainsFunc(old.GetFinalizers(), func(f string) bool {
-		return !slices.Contains(now.GetFinalizers(), f)
-	})
+		(old.GetDeletionTimestamp() == nil) != (now.GetDeletionTimestamp() == nil) || guard.LostFinalizer(old, now)
 }
 
 // contentChanged reports whether the content of an object may have changed, where the [Engine]
 // has only PartialObjectMetadata. A change that only adds guards of this Engine is no change of
 // the content.
 func (e *Engine) contentChanged(id object.ID, old, now client.Object) bool {
-	if old != nil && !lostFinalizer(old, now) && e.gainedGuards(old, now) {
+	if old != nil && !guard.LostFinalizer(old, now) && e.gainedGuards(old, now) {
 		return false
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	before := e.contents[id]
 	e.contents[id] = now.GetResourceVersion()
-	return before != now.GetResourceVersion() || (old != nil && lostFinalizer(old, now))
+	return before != now.GetResourceVersion() || (old != nil && guard.LostFinalizer(old, now))
 }
 
 // gainedGuards reports whether the change added finalizers, and all of them are guards of this

@@ -30,7 +30,7 @@ const (
 // decideOwner decides whether an object gets an owner reference to its owner.
 func decideOwner(obj, owner metav1.Object, gk schema.GroupKind) ownership {
 	references := obj.GetOwnerReferences()
-	if slices.ContainsFunc(references, func(r metav1.OwnerReference) bool { return r.UID == owner.GetUID() }) {
+	if object.IsOwnedBy(obj, owner.GetUID()) {
 		return owned
 	}
 	if owner.GetNamespace() != "" && owner.GetNamespace() != obj.GetNamespace() {

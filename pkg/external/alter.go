@@ -1,15 +1,14 @@
 package external
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
-	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
@@ -57,18 +56,13 @@ func (r *reconciler[K, R]) alter(p *pass[K, R]) {
 	if len(r.kind.Alters) == 0 || !p.managed() {
 		return
 	}
-	all := slices.Concat(p.before.GetExternalStatus().ObservedDependencies, p.status().ObservedDependencies)
-	slices.SortFunc(all, compareDependencies)
-	for _, d := range slices.Compact(all) {
+	used := slices.Concat(p.before.GetExternalStatus().ObservedDependencies, p.status().ObservedDependencies)
+	for d := range sets.New(used...) {
 		i := slices.IndexFunc(r.kind.Alters, func(gk schema.GroupKind) bool { return gk.Kind == d.Kind })
-		if i < 0 {
-			continue
+		if i >= 0 {
+			r.engine.requeueAltered(object.ID{
+				Group: r.kind.Alters[i].Group, Kind: d.Kind, Namespace: p.id.Namespace, Name: d.Name,
+			})
 		}
-		target := object.ID{Group: r.kind.Alters[i].Group, Kind: d.Kind, Namespace: p.id.Namespace, Name: d.Name}
-		r.engine.requeueAltered(target)
 	}
-}
-
-func compareDependencies(a, b sharedv1alpha1.ObservedDependency) int {
-	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
-	"github.com/kinship-dev/kinship/pkg/watch"
 )
 
 // The cloud may delete the resources of owned objects with the owner's resource ([Kind.Cascades]). A
@@ -153,10 +152,8 @@ func (e *Engine) takesAlong(id object.ID) bool {
 		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		return false
 	}
-	if !isManaged(owner) || isDetached(owner) {
-		return false
-	}
-	return e.records.of(id, owner.GetUID()).deleting.Load() || len(e.outsiders(id)) == 0
+	return isManaged(owner) && !isDetached(owner) &&
+		(e.records.of(id, owner.GetUID()).deleting.Load() || len(e.outsiders(id)) == 0)
 }
 
 // lookFirst calls Actuator.Get before Actuator.Delete if the resource may be deleted already
@@ -176,8 +173,9 @@ func (r *reconciler[K, R]) lookFirst(
 		return false, true, r.failed(p, err)
 	case r.kind.Leaving != nil && r.kind.Leaving(resource):
 		r.awaitChange(p) // The deletion goes on in any case.
-		r.accepted(ctx, p)
-		return false, true, r.awaitGone(p, resource, nil)
+		p.record.deleting.Store(true)
+		p.record.polls = polls{}
+		return false, true, r.deleteMeanwhile(ctx, p, r.awaitGone(p, resource, nil))
 	}
 	return false, false, o
 }
@@ -190,14 +188,7 @@ func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
 	}
 	return slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
 		return t.Relation().Role == relation.Owner && (t.Object() == nil || t.Object().GetDeletionTimestamp() != nil ||
-			!isOwned(p.Object, t.Object()))
-	})
-}
-
-// isOwned reports whether metadata.ownerReferences of an object has the uid of owner.
-func isOwned(obj, owner client.Object) bool {
-	return slices.ContainsFunc(obj.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
-		return o.UID == owner.GetUID()
+			!object.IsOwnedBy(p.Object, t.Object().GetUID()))
 	})
 }
 
@@ -227,7 +218,7 @@ func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
 // an owner.
 func (r *reconciler[K, R]) endsWithin(p *pass[K, R]) time.Duration {
 	ended := func(t engine.Target) bool {
-		return t.Relation().Role == relation.Owner && (t.Object() == nil || !isOwned(p.Object, t.Object()))
+		return t.Relation().Role == relation.Owner && (t.Object() == nil || !object.IsOwnedBy(p.Object, t.Object().GetUID()))
 	}
 	switch {
 	case p.takenAlong:
@@ -256,14 +247,4 @@ func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
 		}
 	}
 	return owners
-}
-
-// lostFinalizer reports whether a change removed a finalizer, or deleted an object with a finalizer.
-func lostFinalizer(c watch.Change[client.Object]) bool {
-	if c.Old == nil {
-		return false
-	}
-	return slices.ContainsFunc(c.Old.GetFinalizers(), func(f string) bool {
-		return c.New == nil || !slices.Contains(c.New.GetFinalizers(), f)
-	})
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"cmp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -20,7 +21,7 @@ type Resource struct {
 // everywhere returns r, and r without Resource.cloud: a claim on either excludes a claim on the other. A
 // status that another operator of the same API wrote records no cloud until the first pass over the
 // object.
-func (r Resource) everywhere() [2]Resource { return [2]Resource{r, {r.Kind, r.ID, ""}} }
+func (r Resource) everywhere() []Resource { return []Resource{r, {r.Kind, r.ID, ""}} }
 
 // claimed is a resource, and the realm in which its id is unique ([Kind.Realm]). Claims say which object
 // has which resource. Each status.id makes a claim (records.learnClaim), and a pass claims a resource
@@ -108,7 +109,7 @@ func (s *records) isUsedElse(r *record, what Resource) bool {
 
 func (s *records) waitFor(r *record, what Resource) {
 	s.endWait(r)
-	if r.gone {
+	if r.gone.Load() {
 		return
 	}
 	r.wish = what
@@ -136,7 +137,7 @@ func (s *records) grant(r *record, what claimed) bool {
 		return false
 	}
 	s.endWait(r)
-	if r.gone || r.claim.Resource == what.Resource && r.claim.realm == what.realm {
+	if r.gone.Load() || r.claim.Resource == what.Resource && r.claim.realm == what.realm {
 		r.claim = what
 		return true
 	}
@@ -156,12 +157,7 @@ func (s *records) isFree(r *record, what Resource) bool {
 }
 
 func (s *records) usedByOther(r *record, what Resource) bool {
-	for _, one := range what.everywhere() {
-		if s.claims.hasOther(one, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(what.everywhere(), func(one Resource) bool { return s.claims.hasOther(one, r) })
 }
 
 // claimedID returns the id of the resource that an object has claimed (claimed.text).
@@ -183,9 +179,7 @@ func (s *records) leave(r *record, what claimed) (left bool) {
 		return true
 	}
 	r.left = false
-	if s.grant(r, what) {
-		r.lastUser = true
-	}
+	r.lastUser = s.grant(r, what) || r.lastUser
 	return false
 }
 

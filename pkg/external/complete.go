@@ -52,7 +52,7 @@ func (s *records) startAttempt(r *record, what cloudKey, now time.Time) {
 func (s *records) setAttempt(r *record, what cloudKey, now time.Time) {
 	s.endAttempt(r)
 	r.container.Store(nil) // The new resource is not the one that went.
-	if !r.gone {
+	if !r.gone.Load() {
 		r.attempt, r.attempted = what, now
 		s.attempts.add(what, r)
 	}

@@ -175,23 +175,14 @@ func (r *reconciler[K, R]) deleteOne(
 	case isClass(err, Busy):
 		return false, r.wasBusy(p, err)
 	case isClass(err, Pending), err == nil && r.kind.Lingers:
-		r.accepted(ctx, p)
-		return false, r.awaitOperation(p, err, condition.ReasonDeleting, "deleted")
+		p.record.deleting.Store(true)
+		p.record.polls = polls{}
+		return false, r.deleteMeanwhile(ctx, p, r.awaitOperation(p, err, condition.ReasonDeleting, "deleted"))
 	case err != nil:
 		return false, r.failed(p, err)
 	}
 	r.announceDeletion(p, id)
 	return false, reconcile.Outcome{}
-}
-
-// accepted records that the cloud has accepted the deletion of the resource. The owned objects are deleted
-// while the cloud deletes their resources, and end together.
-func (r *reconciler[K, R]) accepted(ctx context.Context, p *pass[K, R]) {
-	p.record.deleting.Store(true)
-	p.record.polls = polls{}
-	if r.kind.Cascades {
-		r.engine.deleteTree(ctx, p.Object, r.engine.core.Owned(p.id))
-	}
 }
 
 // lookForEnd calls Actuator.Get to find out whether an accepted deletion has ended. gone says that the

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/engine"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
@@ -244,7 +245,7 @@ func isReady(obj client.Object) (id string, ready bool) {
 
 // observe updates the record of an object after a change.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
-	if k.owned && lostFinalizer(c) {
+	if k.owned && c.Old != nil && guard.LostFinalizer(c.Old, c.New) {
 		e.wakeOwners(k, c.Old)
 	}
 	if !c.Deleted() {

@@ -18,11 +18,10 @@ const lookPause = 5 * time.Second
 // operator is down has no effect.
 func (e *Engine) lookWanted(one *record, old, now client.Object) {
 	value := now.GetAnnotations()[LookNow]
-	if old == nil || value == "" || value == old.GetAnnotations()[LookNow] {
-		return
+	if old != nil && value != "" && value != old.GetAnnotations()[LookNow] {
+		one.lookWanted.Store(true)
+		e.core.Requeue(one.id)
 	}
-	one.lookWanted.Store(true)
-	e.core.Requeue(one.id)
 }
 
 // popLook reports whether the user's request for a comparison is served now. Within lookPause of the last

@@ -31,7 +31,7 @@ type deletion struct {
 func (s *records) use(r *record, resources []Resource, ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !r.gone {
+	if !r.gone.Load() {
 		s.setUses(r, resources, ends)
 	}
 }
@@ -90,7 +90,7 @@ func (s *records) beginDeletion(r *record, own Resource, used []Resource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.endDeletion(r)
-	if r.gone {
+	if r.gone.Load() {
 		return
 	}
 	r.deletion = &deletion{own: own, used: used}

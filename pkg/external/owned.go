@@ -18,22 +18,23 @@ import (
 // concurrentDeletions bounds the requests of deleteAll at once.
 const concurrentDeletions = 16
 
-// deleteOwned deletes the owned objects that have come since the cloud accepted the deletion of the owner's
-// resource (reconciler.accepted), or all if the resource was deleted at once.
-func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	if end := (container{r.knownID(p), p.cloud}); r.kind.Cascades && end.id != "" {
-		r.engine.deleteTree(ctx, p.Object, r.engine.ownedUntil(p.id, end))
+// deleteMeanwhile deletes the owned objects of an object whose resource the cloud is deleting, so that they
+// end together with the resource. wait is the time until the next look at the resource.
+func (r *reconciler[K, R]) deleteMeanwhile(
+	ctx context.Context, p *pass[K, R], wait reconcile.Outcome,
+) reconcile.Outcome {
+	if !r.kind.Cascades {
+		return wait
 	}
-	return reconcile.Outcome{}
+	begin := r.engine.Clock.Now()
+	r.engine.deleteTree(ctx, p.Object, r.engine.core.Owned(p.id))
+	return wait.Sooner(r.engine.Clock.Now().Sub(begin))
 }
 
-// ownedUntil returns the objects of a deleted object's tree for which recordEnd has noted the end of the
-// owner's resource.
-func (e *Engine) ownedUntil(id object.ID, end container) []object.ID {
-	return slices.DeleteFunc(slices.Clone(e.core.Owned(id)), func(owned object.ID) bool {
-		obj := e.core.Get(owned)
-		return obj == nil || e.records.of(owned, obj.GetUID()).endOf() != end
-	})
+// deleteOwned deletes the owned objects that have come since deleteMeanwhile, or all if the cloud deleted the
+// owner's resource at once or keeps the resource.
+func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
+	return r.deleteMeanwhile(ctx, p, reconcile.Outcome{})
 }
 
 // deleteTree deletes the objects that Kubernetes' garbage collector would delete after the end of their owner,

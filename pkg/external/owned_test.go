@@ -25,11 +25,15 @@ type deleter struct {
 	mu        sync.Mutex
 	protected string
 	names     []string
+	takes     func() // is called during a request to delete
 }
 
 func (d *deleter) Delete(ctx context.Context, obj client.Object, options ...client.DeleteOption) error {
 	d.mu.Lock()
 	d.names = append(d.names, obj.GetName())
+	if d.takes != nil {
+		d.takes()
+	}
 	d.mu.Unlock()
 	if obj.GetName() == d.protected {
 		err := apierrors.NewConflict(schema.GroupResource{Resource: "networks"}, obj.GetName(), nil)
@@ -95,10 +99,6 @@ func TestDeleteOwned(t *testing.T) {
 	changed.Labels = map[string]string{"new": "yes"}
 	w.must(w.c.Update(t.Context(), changed)) // The watch has not reported the change.
 
-	p := w.r.begin(w.id("owner"), w.r.engine.core.Get(w.id("owner")))
-	if o := w.r.deleteOwned(t.Context(), p); !o.IsDone() || len(d.names) > 0 {
-		t.Errorf("before the end of the resource: %s, deleted %q", o.Message(), d.names)
-	}
 	w.delete("owner")
 	w.pass("owner")
 	slices.Sort(d.names) // The changed and the protected object are not deleted, so nothing below is.
@@ -121,8 +121,9 @@ func TestDeleteOwnedEarly(t *testing.T) {
 	w.cloud.change(func(c *toyCloud) {
 		c.calls, c.slow, c.takes = nil, 1, map[string][]string{"blue-owner": {"blue-in", "blue-in-child"}}
 	})
+	d.takes = func() { w.clock.SetTime(w.clock.Now().Add(time.Second)) }
 	w.delete("owner")
-	w.pass("owner")
+	w.passIn("owner", time.Second) // Of the 3 s that the cloud asks for, two requests took 2 s.
 	w.expect("accepted", states{}, "DELETE /things/blue-owner")
 	if diff := cmp.Diff([]string{"in", "in-child"}, d.names); diff != "" {
 		t.Errorf("requests to delete (-want +got):\n%s", diff)
@@ -132,7 +133,7 @@ func TestDeleteOwnedEarly(t *testing.T) {
 		w.passIn(name, taking)
 	}
 	w.cloud.change(func(c *toyCloud) { c.running["op1"].end() })
-	w.later(3*time.Second, "owner")
+	w.later(time.Second, "owner")
 	w.pass("in", "in-child")
 	w.expect("ended", states{"owner": "gone", "in": "gone", "in-child": "gone"}, "GET /things/blue-owner")
 	if len(d.names) != 2 {

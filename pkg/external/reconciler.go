@@ -177,7 +177,7 @@ func (r *reconciler[K, R]) begin(id object.ID, obj client.Object) *pass[K, R] {
 // the record that said whether the resource is already deleted. The watch reports the deletion, or another
 // object of the same name.
 func (r *reconciler[K, R]) endIfForgotten(_ context.Context, p *pass[K, R]) reconcile.Outcome {
-	p.gone = r.engine.records.isForgotten(p.record)
+	p.gone = p.record.gone.Load()
 	return reconcile.Outcome{}
 }
 

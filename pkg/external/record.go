@@ -25,7 +25,7 @@ type record struct {
 	uid types.UID
 	// gone says that records.forget dropped the record. A running pass may still have the record.
 	// records.grant and records.setShare add a gone record to no group.
-	gone bool
+	gone atomic.Bool
 
 	// claim is the resource that the object has, and wish the resource for which the object waits
 	// (claims.go). passed says that a pass made the claim, and not an event of the watch. lastUser says that
@@ -173,21 +173,16 @@ func (s *records) of(id object.ID, uid types.UID) *record {
 	if known := s.all[uid]; known != nil {
 		return known
 	}
-	return &record{id: id, uid: uid, gone: true}
-}
-
-// isForgotten reports whether the object of a record is deleted (record.gone).
-func (s *records) isForgotten(r *record) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return r.gone
+	unknown := &record{id: id, uid: uid}
+	unknown.gone.Store(true)
+	return unknown
 }
 
 // forget drops the record of a deleted object.
 func (s *records) forget(r *record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r.gone = true
+	r.gone.Store(true)
 	s.letGo(r)
 	s.leaveShare(r)
 	s.setUses(r, nil, false)

@@ -127,7 +127,7 @@ func (s *records) holdsPlace(r *record) bool {
 func (s *records) reserveChange(r *record, place cloudKey) (holder object.ID, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.gone {
+	if r.gone.Load() {
 		return object.ID{}, false
 	}
 	if r.serial != place {
@@ -154,7 +154,7 @@ func (s *records) endChange(r *record) {
 func (s *records) restoreChange(r *record, place cloudKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r.visited || r.gone || r.serial == place {
+	if r.visited || r.gone.Load() || r.serial == place {
 		return
 	}
 	s.leaveSequence(r)

@@ -29,7 +29,7 @@ func (s *records) joinShare(r *record, key cloudKey) {
 }
 
 func (s *records) setShare(r *record, key cloudKey) {
-	if r.share == key || r.gone {
+	if r.share == key || r.gone.Load() {
 		return
 	}
 	s.leaveShare(r)

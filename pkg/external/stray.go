@@ -23,7 +23,7 @@ import (
 func (s *records) keepStray(r *record, last client.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !r.gone {
+	if !r.gone.Load() {
 		r.stray = last
 		s.strays.add(r.id, r)
 	}

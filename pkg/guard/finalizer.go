@@ -206,3 +206,11 @@ func Partial(gvk schema.GroupVersionKind, obj metav1.Object) *unstructured.Unstr
 	u.SetUID(obj.GetUID())
 	return u
 }
+
+// LostFinalizer reports whether a change removed a value from metadata.finalizers, or deleted an object that
+// had one: now is nil for a deleted object. A user may have removed a guard by hand.
+func LostFinalizer(old, now client.Object) bool {
+	return slices.ContainsFunc(old.GetFinalizers(), func(f string) bool {
+		return now == nil || !slices.Contains(now.GetFinalizers(), f)
+	})
+}

@@ -120,6 +120,15 @@ func (o Outcome) And(p Outcome) Outcome {
 	return o
 }
 
+// Sooner returns an [Outcome] whose next pass, if one is planned, begins earlier by d, or at once. d is the time
+// that the pass took since the next pass was planned.
+func (o Outcome) Sooner(d time.Duration) Outcome {
+	if o.after > 0 {
+		o.after = max(o.after-d, time.Nanosecond)
+	}
+	return o
+}
+
 // IsDone reports whether nothing is left to do.
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 

@@ -210,6 +210,22 @@ func TestPassedMoment(t *testing.T) {
 	}
 }
 
+// TestSooner: Sooner takes the time off the pause. An outcome without a pause stays without.
+func TestSooner(t *testing.T) {
+	for _, c := range []struct {
+		o    reconcile.Outcome
+		want time.Duration
+	}{
+		{reconcile.WaitFor(5*time.Second, "A", "waiting"), 3 * time.Second},
+		{reconcile.WaitFor(time.Second, "A", "waiting"), time.Nanosecond},
+		{reconcile.Wait("A", "waiting"), 0},
+	} {
+		if result, err := c.o.Sooner(2 * time.Second).Result(); err != nil || result.RequeueAfter != c.want {
+			t.Errorf("again after %s, error %v; want %s", result.RequeueAfter, err, c.want)
+		}
+	}
+}
+
 func TestStatesAreOrdered(t *testing.T) {
 	states := []reconcile.State{
 		reconcile.Done, reconcile.Progressing, reconcile.Waiting, reconcile.Failed, reconcile.Invalid,

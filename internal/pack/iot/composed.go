@@ -122,12 +122,9 @@ func trim(cached any) (any, error) {
 
 // managesReplicas reports whether fieldOwner manages spec.replicas of a Deployment.
 func managesReplicas(d *appsv1.Deployment) bool {
-	for _, f := range d.ManagedFields {
-		if apply.IsOwn(f, fieldOwner) && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.ManagedFields, func(f metav1.ManagedFieldsEntry) bool {
+		return apply.IsOwn(f, fieldOwner) && bytes.Contains(f.FieldsV1.GetRawBytes(), []byte(`"f:replicas":`))
+	})
 }
 
 // ownLabels are the labels that the pack sets on composed objects.

@@ -82,11 +82,10 @@ func addOwner(u usage, using relation.Object) {
 	if using.ID.Namespace != "" && using.ID.Namespace != u.GetNamespace() {
 		return
 	}
-	owners := u.GetOwnerReferences()
-	if slices.ContainsFunc(owners, func(o metav1.OwnerReference) bool { return o.UID == using.UID }) {
+	if object.IsOwnedBy(u, using.UID) {
 		return
 	}
-	u.SetOwnerReferences(append(slices.Clone(owners), metav1.OwnerReference{
+	u.SetOwnerReferences(append(slices.Clone(u.GetOwnerReferences()), metav1.OwnerReference{
 		APIVersion: u.UsageSpec().By.APIVersion, Kind: using.ID.Kind, Name: using.ID.Name, UID: using.UID,
 	}))
 }
