@@ -128,14 +128,13 @@ func (e *Engine) unseenDeletion(ctx context.Context, owners []object.ID) (int, e
 		}
 		now := &metav1.PartialObjectMetadata{}
 		now.SetGroupVersionKind(k.gvk)
-		err := e.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, now)
-		seen := e.core.Get(id)
+		err := client.IgnoreNotFound(e.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, now))
+		seen, isDeleted := e.core.Get(id), now.UID == "" || now.DeletionTimestamp != nil
 		switch {
 		case apierrors.IsForbidden(err):
-		case err != nil && !apierrors.IsNotFound(err):
+		case err != nil:
 			return -1, fmt.Errorf("look for the deletion of %s: %w", id.Short(), err)
-		case seen == nil || seen.GetDeletionTimestamp() != nil:
-		case err != nil || now.DeletionTimestamp != nil:
+		case isDeleted && seen != nil && seen.GetDeletionTimestamp() == nil:
 			return i, nil
 		}
 	}
