@@ -78,7 +78,6 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 // waits for this object. An object whose resource went with its owner's has no p.Refs here, because
 // restoreGuards has not resolved them: the object does not wait.
 func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	p.takenAlong = false
 	var owners []object.ID
 	for _, t := range p.Refs.Targets() {
 		if t.Relation().Role == relation.Owner {
@@ -86,7 +85,7 @@ func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconc
 		}
 	}
 	owners = r.engine.withOwners(owners)
-	i := slices.IndexFunc(owners, r.engine.takesAlong)
+	i := slices.IndexFunc(owners, func(id object.ID) bool { return r.engine.takesAlong(id, r.engine.core.Get(id)) })
 	if i < 0 && r.remainder(p).decide() == deleteKnown {
 		var err error
 		if i, err = r.engine.unseenDeletion(ctx, owners); err != nil {
@@ -97,15 +96,18 @@ func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconc
 		return reconcile.Outcome{}
 	}
 	p.takenAlong = true
-	return reconcile.Wait(condition.ReasonDeleting, "Waiting for %s to be deleted, which takes %s along",
-		owners[i].Short(), r.engine.Noun)
+	return reconcile.WaitFor(taking, condition.ReasonDeleting,
+		"Waiting for %s to be deleted, which takes %s along", owners[i].Short(), r.engine.Noun)
 }
+
+// mostOwners bounds the generations of Engine.withOwners.
+const mostOwners = 16
 
 // withOwners returns owners, the owners of these owners, and so on: the nearest first, and without objects
 // that do not exist.
 func (e *Engine) withOwners(owners []object.ID) []object.ID {
 	missing := func(id object.ID) bool { return e.core.Get(id) == nil || e.kindOf(id.GroupKind()) == nil }
-	levels := graph.Levels(owners, 0, func(level []object.ID) (next []object.ID) {
+	levels := graph.Levels(owners, mostOwners, func(level []object.ID) (next []object.ID) {
 		for _, id := range level {
 			if !missing(id) {
 				next = append(next, e.ownersOf(e.kindOf(id.GroupKind()), e.core.Get(id))...)
@@ -116,25 +118,24 @@ func (e *Engine) withOwners(owners []object.ID) []object.ID {
 	return slices.DeleteFunc(slices.Concat(levels...), missing)
 }
 
-// unseenDeletion returns the index of an owner that is deleted, and whose watch has not reported the deletion
-// yet; -1 means none. Watches of two kinds are not in order: if a user deletes a ResourceGroup and then its
-// VirtualNetwork, the operator may see the VirtualNetwork first, and would send a request for each. The watch
-// requeues the object. unseenDeletion skips owners that the operator has no right to get.
+// unseenDeletion returns the index of an owner for which Engine.takesAlong is true by now, or that is gone, and
+// whose watch has not reported the deletion yet; -1 means none. Watches of two kinds are not in order: if a user
+// deletes a ResourceGroup and then its VirtualNetwork, the operator may see the VirtualNetwork first, and would
+// send a request for each. unseenDeletion skips owners that the operator has no right to get.
 func (e *Engine) unseenDeletion(ctx context.Context, owners []object.ID) (int, error) {
 	for i, id := range owners {
-		k := e.kindOf(id.GroupKind())
-		if k == nil || !k.cascades {
+		k, seen := e.kindOf(id.GroupKind()), e.core.Get(id)
+		if k == nil || !k.cascades || seen == nil || seen.GetDeletionTimestamp() != nil {
 			continue
 		}
 		now := &metav1.PartialObjectMetadata{}
 		now.SetGroupVersionKind(k.gvk)
-		err := client.IgnoreNotFound(e.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, now))
-		seen, isDeleted := e.core.Get(id), now.UID == "" || now.DeletionTimestamp != nil
+		err := client.IgnoreNotFound(e.Live.Get(ctx, client.ObjectKeyFromObject(seen), now))
 		switch {
 		case apierrors.IsForbidden(err):
 		case err != nil:
 			return -1, fmt.Errorf("look for the deletion of %s: %w", id.Short(), err)
-		case isDeleted && seen != nil && seen.GetDeletionTimestamp() == nil:
+		case now.UID == "" || e.takesAlong(id, now):
 			return i, nil
 		}
 	}
@@ -142,13 +143,13 @@ func (e *Engine) unseenDeletion(ctx context.Context, owners []object.ID) (int, e
 }
 
 // takesAlong reports whether the resource of an owner is about to be deleted together with the resources
-// inside ([Kind.Cascades]).
-func (e *Engine) takesAlong(id object.ID) bool {
+// inside ([Kind.Cascades]). now is the owner or its metadata.
+func (e *Engine) takesAlong(id object.ID, now metav1.Object) bool {
 	owner, ok := e.core.Get(id).(Object)
 	k := e.kindOf(id.GroupKind())
-	if !ok || k == nil || owner.GetDeletionTimestamp() == nil || !k.cascades ||
-		!slices.Contains(owner.GetFinalizers(), e.finalizer(k.gvk)) ||
-		slices.Contains(owner.GetFinalizers(), metav1.FinalizerDeleteDependents) {
+	if !ok || k == nil || now.GetDeletionTimestamp() == nil || !k.cascades ||
+		!slices.Contains(now.GetFinalizers(), e.finalizer(k.gvk)) ||
+		slices.Contains(now.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		return false
 	}
 	return isManaged(owner) && !isDetached(owner) &&
@@ -204,12 +205,12 @@ func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
 	most, now := r.endsWithin(p), r.engine.Clock.Now()
 	switch {
 	case most == 0:
-		p.record.orphaned = time.Time{}
+		p.record.endsSince = time.Time{}
 		return 0
-	case p.record.orphaned.IsZero():
-		p.record.orphaned = now
+	case p.record.endsSince.IsZero():
+		p.record.endsSince = now
 	}
-	return max(0, most-now.Sub(p.record.orphaned))
+	return max(0, most-now.Sub(p.record.endsSince))
 }
 
 // endsWithin returns how long it may take until an object ends whose owner is deleted: the garbage collector is

@@ -23,24 +23,24 @@ const concurrentDeletions = 16
 func (r *reconciler[K, R]) deleteMeanwhile(
 	ctx context.Context, p *pass[K, R], wait reconcile.Outcome,
 ) reconcile.Outcome {
-	if !r.kind.Cascades {
-		return wait
-	}
 	begin := r.engine.Clock.Now()
-	r.engine.deleteTree(ctx, p.Object, r.engine.core.Owned(p.id))
+	r.deleteOwned(ctx, p)
 	return wait.Sooner(r.engine.Clock.Now().Sub(begin))
 }
 
 // deleteOwned deletes the owned objects that have come since deleteMeanwhile, or all if the cloud deleted the
 // owner's resource at once or keeps the resource.
 func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	return r.deleteMeanwhile(ctx, p, reconcile.Outcome{})
+	if r.kind.Cascades {
+		r.engine.deleteTree(ctx, p.Object, r.engine.core.Owned(p.id))
+	}
+	return reconcile.Outcome{}
 }
 
 // deleteTree deletes the objects that Kubernetes' garbage collector would delete after the end of their owner,
 // whose resource the cloud deletes together with theirs ([Kind.Cascades]). kube-controller-manager deletes
-// about 20 objects per second by default. An object is deleted after its owners: if a webhook protects a
-// VirtualNetwork, its Subnets stay too. deleteTree leaves to the garbage collector an object that has changed,
+// about 20 objects per second by default. The request to delete an object follows the requests for its owners: if
+// a webhook protects a VirtualNetwork, its Subnets stay too. deleteTree leaves to the garbage collector an object that has changed,
 // or whose deletion fails.
 func (e *Engine) deleteTree(ctx context.Context, owner client.Object, owned []object.ID) {
 	ended := sets.New(owner.GetUID())

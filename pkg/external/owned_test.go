@@ -140,3 +140,31 @@ func TestDeleteOwnedEarly(t *testing.T) {
 		t.Errorf("requests to delete: %q", d.names)
 	}
 }
+
+// TestDeleteOwnedAfterRestart: an operator that finds the resource of a deleted owner in deletion deletes the
+// objects of the tree too.
+func TestDeleteOwnedAfterRestart(t *testing.T) {
+	w, d := newTree(t)
+	w.create("owner", "in")
+	w.pass("owner", "in")
+	w.r.kind.Cascades = false // The first operator ends before it deletes the tree.
+	w.r.engine.Specific = true
+	w.r.kind.Lingers = true
+	w.cloud.change(func(c *toyCloud) { c.calls, c.slow = nil, 1 })
+	w.delete("owner")
+	w.pass("owner")
+	w.expect("accepted", states{}, "DELETE /things/blue-owner")
+
+	w.restart()
+	w.r.kind.Cascades, w.r.kind.Lingers = true, true
+	w.r.kind.Leaving = func(string) bool { return true }
+	attach(w.r, w.store)
+	w.r.engine.Live = d
+	w.watch("owner")
+	w.watch("in")
+	w.pass("owner")
+	w.expect("in deletion", states{}, "GET /things/blue-owner")
+	if diff := cmp.Diff([]string{"in"}, d.names); diff != "" {
+		t.Errorf("requests to delete (-want +got):\n%s", diff)
+	}
+}

@@ -104,8 +104,8 @@ type memory struct {
 	// notBefore is the earliest time at which the cloud accepts the next question about the operation
 	// ([Error.After]).
 	notBefore time.Time
-	// orphaned is when a pass found that an owner of the object was gone (reconciler.untilCollected).
-	orphaned time.Time
+	// endsSince is when a pass found that the object is about to end with its owner (reconciler.untilCollected).
+	endsSince time.Time
 	// named are the holders that the status names (reconciler.awaitFinalizers). named may be nil.
 	named heldBy
 	// busy is the refusal of the last deletion, if the cloud answered Busy (busy.go).

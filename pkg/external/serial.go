@@ -14,8 +14,8 @@ import (
 // ([Kind.Serial]). For example, the Routes of a route table change in turn, and the Subnets and Peerings of
 // a network do. reconciler.awaitChange reserves the place before Actuator.Create, Update or Delete. The
 // reservation lasts until the change has ended (isChanging), which may take many passes. The other objects
-// of the place wait in order (sequence.waiting). records.leaveSequence gives the reservation to the first
-// waiting object, and requeues that object.
+// of the place wait in order (sequence.waiting). records.leaveSequence gives the reservation to a waiting
+// object, and requeues that object.
 //
 // An object gives up its reservation when a pass ends without a running change, and when the object waits
 // for an event. For example, a deleted object may wait for its users, and meanwhile no pass asks for the
@@ -24,10 +24,30 @@ import (
 // The reservation of a creation is in the intent (intent.Serial), and survives a restart (restoreChange).
 // After a restart an update is called again, and reserves the place again.
 
-// sequence lists the objects that change resources in a place.
+// sequence lists the objects that change resources in a place. Namespaces are served in turn, so that many
+// objects of one namespace do not keep another namespace from changing its resource.
 type sequence struct {
 	holder  *record // of the reservation
 	waiting []*record
+	served  map[string]int // reservations by namespace
+}
+
+func newSequence(holder *record) *sequence {
+	return &sequence{holder: holder, served: map[string]int{holder.id.Namespace: 1}}
+}
+
+// next gives the reservation to a waiting object of the namespace that had the fewest.
+func (o *sequence) next() {
+	o.holder = slices.MinFunc(o.waiting, func(a, b *record) int {
+		return o.served[a.id.Namespace] - o.served[b.id.Namespace]
+	})
+	o.served[o.holder.id.Namespace]++
+	o.remove(o.holder)
+}
+
+// remove removes an object from sequence.waiting.
+func (o *sequence) remove(r *record) {
+	o.waiting = slices.DeleteFunc(o.waiting, func(other *record) bool { return other == r })
 }
 
 // serialKey returns the place in which the object's resource is changed, or the zero cloudKey if the
@@ -136,7 +156,7 @@ func (s *records) reserveChange(r *record, place cloudKey) (holder object.ID, ok
 		if order := s.sequences[place]; order != nil {
 			order.waiting = append(order.waiting, r)
 		} else {
-			s.sequences[place] = &sequence{holder: r}
+			s.sequences[place] = newSequence(r)
 		}
 	}
 	return s.sequences[place].holder.id, s.holdsPlace(r)
@@ -159,7 +179,7 @@ func (s *records) restoreChange(r *record, place cloudKey) {
 	}
 	s.leaveSequence(r)
 	if place != (cloudKey{}) && s.sequences[place] == nil {
-		r.serial, s.sequences[place] = place, &sequence{holder: r}
+		r.serial, s.sequences[place] = place, newSequence(r)
 	}
 }
 
@@ -170,11 +190,11 @@ func (s *records) leaveSequence(r *record) {
 	switch {
 	case order == nil:
 	case order.holder != r:
-		order.waiting = slices.DeleteFunc(order.waiting, func(other *record) bool { return other == r })
+		order.remove(r)
 	case len(order.waiting) == 0:
 		delete(s.sequences, place)
 	default:
-		order.holder, order.waiting = order.waiting[0], order.waiting[1:]
+		order.next()
 		s.wake(order.holder.id)
 	}
 }

@@ -3,10 +3,12 @@ package external
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -304,6 +306,30 @@ func TestSerialReservations(t *testing.T) {
 	}
 	if len(s.sequences) > 0 {
 		t.Error("a place is remembered without objects")
+	}
+}
+
+// TestSerialNamespaces: the namespaces that wait for a place get the reservation in turn, and within a namespace
+// the object that waited longest.
+func TestSerialNamespaces(t *testing.T) {
+	var woken []string
+	s := newRecords(func(id object.ID) { woken = append(woken, id.Name) })
+	place, all := cloudKey{cloud: "cloud", key: "box"}, map[string]*record{}
+	for _, name := range []string{"many-0", "many-1", "many-2", "many-3", "few-0", "few-1", "other-0"} {
+		namespace, _, _ := strings.Cut(name, "-")
+		all[name] = s.learn(object.ID{Namespace: namespace, Name: name}, types.UID(name))
+		s.reserveChange(all[name], place)
+	}
+	for holder := "many-0"; holder != ""; {
+		before := len(woken)
+		s.endChange(all[holder])
+		if holder = ""; len(woken) > before {
+			holder = woken[before]
+		}
+	}
+	want := []string{"few-0", "other-0", "many-1", "few-1", "many-2", "many-3"}
+	if diff := cmp.Diff(want, woken); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *reconciler[K, R]) conclude(ctx context.Context, p *pass[K, R], outcome 
 	case outcome.IsSuperseded():
 		return outcome.And(r.unreported(p, r.writeStatus(ctx, p)))
 	}
-	if pause := r.untilCollected(p); pause > 0 {
+	if pause := r.untilCollected(p); pause > 0 && outcome.Worst().State != reconcile.Failed {
 		return reconcile.After(pause)
 	}
 	r.describe(p, outcome)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 // TestRoutesAtOnce: routes of one table are created, changed and deleted at once. Azure carries out one request
@@ -96,5 +97,36 @@ func TestNetworkAtOnce(t *testing.T) {
 		if puts := w.calls("PUT", kind); puts != want {
 			t.Errorf("%d PUTs of %s, want %d", puts, kind, want)
 		}
+	}
+}
+
+// TestIndependentAtOnce: resources that Azure changes independently of others are created at once. Once Azure has accepted the deletion of a group, its objects are being deleted too.
+func TestIndependentAtOnce(t *testing.T) {
+	w, finish := newSlowCloud(t)
+	w.start()
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	w.apply(manifest("account", "one", "rg", "location: westeurope"), manifest("account", "two", "rg", "location: westeurope"),
+		manifest("table", "routes", "rg", "location: westeurope"))
+	for _, name := range []string{"account/one", "account/two", "table/routes"} {
+		w.says(name, "Creating")
+	}
+	finish()
+	w.ready("account/one", "account/two", "table/routes")
+	w.delete("rg/rg")
+	testenv.Eventually(t, func() error {
+		for _, name := range []string{"one", "two"} {
+			if w.get("account", name).GetDeletionTimestamp() == nil {
+				return fmt.Errorf("account %s is not being deleted", name)
+			}
+		}
+		return nil
+	})
+	w.says("account/one", "False Deleting Waiting for ResourceGroup/rg to be deleted")
+	finish()
+	w.gone("rg/rg", "account/one", "account/two", "table/routes")
+	w.inCloud()
+	if n := w.calls("DELETE", "account") + w.calls("DELETE", "table"); n != 0 {
+		t.Errorf("%d DELETEs of resources in the group, want 0", n)
 	}
 }

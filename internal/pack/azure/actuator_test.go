@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -59,7 +60,13 @@ func TestUpdateOfWhatWasRead(t *testing.T) {
 // TestActiveDeployment: the running deployment that refuses another one may create the resource, so the intent of the
 // creation is kept.
 func TestActiveDeployment(t *testing.T) {
-	a, in := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+	var sent []string
+	a, in := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method)
+		if r.Method == http.MethodGet {
+			_, _ = fmt.Fprint(w, `{"id":"`+inGroup+`","properties":{"provisioningState":"Succeeded"}}`)
+			return
+		}
 		w.WriteHeader(http.StatusConflict)
 		_, _ = fmt.Fprint(w, `{"error":{"code":"DeploymentActive","message":"It runs."}}`)
 	})
@@ -67,6 +74,33 @@ func TestActiveDeployment(t *testing.T) {
 	_, err := a.Create(t.Context(), in)
 	if e, ok := errors.AsType[*external.Error](err); !ok || e.Class != external.Transient {
 		t.Errorf("the error is %v", err)
+	}
+	if want := []string{"GET", "PUT"}; !slices.Equal(sent, want) {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+}
+
+// TestSerial: the turns of a network and its children are those of the network. A resource that ARM changes
+// independently of others has no turn.
+func TestSerial(t *testing.T) {
+	const network = inGroup + "/providers/Microsoft.Network/virtualNetworks/net"
+	for id, want := range map[string]string{
+		network: network, network + "/subnets/front": network, network + "/virtualNetworkPeerings/p": network,
+		tableID: tableID, tableID + "/routes/r": tableID, inGroup: "",
+		inGroup + "/providers/Microsoft.Network/networkInterfaces/card": "",
+		inGroup + "/providers/Microsoft.Storage/storageAccounts/disks":  "",
+	} {
+		parsed, err := azure.ParseID(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := kindOf(t, parsed.Type())
+		k.connector = &connector{own: &connection{}}
+		obj := external.NewUnstructured(k.GroupVersionKind())
+		obj.GetExternalStatus().ID = &id
+		if got := k.serial(Input{Object: obj}); got != strings.ToLower(want) {
+			t.Errorf("%s changes in turn at %q, want %q", id, got, want)
+		}
 	}
 }
 

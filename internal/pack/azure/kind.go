@@ -88,8 +88,10 @@ func (k *kind) serial(in Input) string {
 	if err != nil {
 		return ""
 	}
-	lock, _ := azure.LockOf(id)
-	return strings.ToLower(lock.String())
+	if lock, ok := azure.LockOf(id); ok {
+		return strings.ToLower(lock.String())
+	}
+	return ""
 }
 
 // parse parses an ARM id, which must be of the kind's type.
