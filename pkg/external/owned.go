@@ -39,9 +39,9 @@ func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) recon
 
 // deleteTree deletes the objects that Kubernetes' garbage collector would delete after the end of their owner,
 // whose resource the cloud deletes together with theirs ([Kind.Cascades]). kube-controller-manager deletes
-// about 20 objects per second by default. The request to delete an object follows the requests for its owners: if
-// a webhook protects a VirtualNetwork, its Subnets stay too. deleteTree leaves to the garbage collector an object that has changed,
-// or whose deletion fails.
+// about 20 objects per second by default. The request to delete an object follows the requests for its
+// owners: if a webhook protects a VirtualNetwork, its Subnets stay too. deleteTree leaves to the garbage
+// collector an object that has changed, or whose deletion fails.
 func (e *Engine) deleteTree(ctx context.Context, owner client.Object, owned []object.ID) {
 	ended := sets.New(owner.GetUID())
 	remains := func(o metav1.OwnerReference) bool { return !ended.Has(o.UID) }

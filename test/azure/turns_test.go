@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,14 +101,17 @@ func TestNetworkAtOnce(t *testing.T) {
 	}
 }
 
-// TestIndependentAtOnce: resources that Azure changes independently of others are created at once. Once Azure has accepted the deletion of a group, its objects are being deleted too.
+// TestIndependentAtOnce: resources that Azure changes independently of others are created at once. Once Azure has
+// accepted the deletion of a group, its objects are being deleted too.
 func TestIndependentAtOnce(t *testing.T) {
 	w, finish := newSlowCloud(t)
 	w.start()
 	w.apply(group("rg"))
 	w.ready("rg/rg")
-	w.apply(manifest("account", "one", "rg", "location: westeurope"), manifest("account", "two", "rg", "location: westeurope"),
-		manifest("table", "routes", "rg", "location: westeurope"))
+	for _, name := range []string{"account/one", "account/two", "table/routes"} {
+		kind, name, _ := strings.Cut(name, "/")
+		w.apply(manifest(kind, name, "rg", "location: westeurope"))
+	}
 	for _, name := range []string{"account/one", "account/two", "table/routes"} {
 		w.says(name, "Creating")
 	}
