@@ -75,18 +75,15 @@ func (r *reconciler[K, R]) awaitUsersOfOwned(_ context.Context, p *pass[K, R]) r
 // awaitOwner waits for the owner of a deleted object if the owner is deleted too, and its [Kind.Cascades]
 // deletes the object's resource. With foreground deletion the owner waits for the object instead.
 // awaitOwner does not wait for an owner that has outsiders: such a user may be in another tree whose owner
-// waits for this object. An object whose resource went with its owner's has no p.Refs here, because
-// restoreGuards has not resolved them: the object does not wait.
+// waits for this object. An object whose resource is kept, or went with its owner's, does not wait.
 func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
-	var owners []object.ID
-	for _, t := range p.Refs.Targets() {
-		if t.Relation().Role == relation.Owner {
-			owners = append(owners, t.ID())
-		}
+	facts := r.remainder(p)
+	if facts.decide() == keepResource {
+		return reconcile.Outcome{}
 	}
-	owners = r.engine.withOwners(owners)
+	owners := r.engine.withOwners(r.engine.ownersOf(r.engine.kindOf(p.id.GroupKind()), p.Object))
 	i := slices.IndexFunc(owners, func(id object.ID) bool { return r.engine.takesAlong(id, r.engine.core.Get(id)) })
-	if i < 0 && r.remainder(p).decide() == deleteKnown {
+	if i < 0 && facts.decide() == deleteKnown {
 		var err error
 		if i, err = r.engine.unseenDeletion(ctx, owners); err != nil {
 			return reconcile.Fail(condition.ReasonTransientError, err)
@@ -175,7 +172,7 @@ func (r *reconciler[K, R]) lookFirst(
 		r.awaitChange(p) // The deletion goes on in any case.
 		p.record.deleting.Store(true)
 		p.record.polls = polls{}
-		return false, true, r.deleteMeanwhile(ctx, p, r.awaitGone(p, resource, nil))
+		return false, true, r.deleteEarly(ctx, p, r.awaitGone(p, resource, nil))
 	}
 	return false, false, o
 }

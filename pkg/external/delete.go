@@ -177,7 +177,7 @@ func (r *reconciler[K, R]) deleteOne(
 	case isClass(err, Pending), err == nil && r.kind.Lingers:
 		p.record.deleting.Store(true)
 		p.record.polls = polls{}
-		return false, r.deleteMeanwhile(ctx, p, r.awaitOperation(p, err, condition.ReasonDeleting, "deleted"))
+		return false, r.deleteEarly(ctx, p, r.awaitOperation(p, err, condition.ReasonDeleting, "deleted"))
 	case err != nil:
 		return false, r.failed(p, err)
 	}

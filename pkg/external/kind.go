@@ -116,7 +116,7 @@ type Kind[K Object, R any] struct {
 	// VirtualNetwork sends no request and waits for the ResourceGroup (reconciler.awaitOwner). The
 	// ResourceGroup waits for the objects that refer to the VirtualNetwork (reconciler.awaitUsersOfOwned). Once
 	// the cloud has accepted the deletion of the ResourceGroup, the engine deletes the VirtualNetwork too
-	// (reconciler.deleteMeanwhile), for which the operator needs the verbs get and delete.
+	// (reconciler.deleteEarly), for which the operator needs the verbs get and delete.
 	Cascades bool
 	// Within reports whether the resource with an id is inside the resource with the other id, and can't
 	// outlive the container. If the container of the owner is gone, reconciler.wentWithOwner ends the inner

@@ -18,17 +18,15 @@ import (
 // concurrentDeletions bounds the requests of deleteAll at once.
 const concurrentDeletions = 16
 
-// deleteMeanwhile deletes the owned objects of an object whose resource the cloud is deleting, so that they
+// deleteEarly deletes the owned objects of an object whose resource the cloud is deleting, so that they
 // end together with the resource. wait is the time until the next look at the resource.
-func (r *reconciler[K, R]) deleteMeanwhile(
-	ctx context.Context, p *pass[K, R], wait reconcile.Outcome,
-) reconcile.Outcome {
+func (r *reconciler[K, R]) deleteEarly(ctx context.Context, p *pass[K, R], wait reconcile.Outcome) reconcile.Outcome {
 	begin := r.engine.Clock.Now()
 	r.deleteOwned(ctx, p)
 	return wait.Sooner(r.engine.Clock.Now().Sub(begin))
 }
 
-// deleteOwned deletes the owned objects that have come since deleteMeanwhile, or all if the cloud deleted the
+// deleteOwned deletes the owned objects that have come since deleteEarly, or all if the cloud deleted the
 // owner's resource at once or keeps the resource.
 func (r *reconciler[K, R]) deleteOwned(ctx context.Context, p *pass[K, R]) reconcile.Outcome {
 	if r.kind.Cascades {
@@ -90,8 +88,6 @@ func (e *Engine) deleteAll(ctx context.Context, objects []client.Object) []types
 // deleteUnchanged deletes an object that is as the watch reported it. An object that is already gone is no
 // error.
 func (e *Engine) deleteUnchanged(ctx context.Context, obj client.Object) error {
-	uid, version := obj.GetUID(), obj.GetResourceVersion()
-	err := e.Live.Delete(ctx, obj.DeepCopyObject().(client.Object),
-		client.Preconditions{UID: &uid, ResourceVersion: &version})
-	return client.IgnoreNotFound(err)
+	return client.IgnoreNotFound(e.Live.Delete(ctx, obj.DeepCopyObject().(client.Object),
+		client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}))
 }

@@ -32,8 +32,8 @@ type sequence struct {
 	served  map[string]int // reservations by namespace
 }
 
-func newSequence(holder *record) *sequence {
-	return &sequence{holder: holder, served: map[string]int{holder.id.Namespace: 1}}
+func newSequence(r *record) *sequence {
+	return &sequence{holder: r, served: map[string]int{r.id.Namespace: 1}}
 }
 
 // next gives the reservation to a waiting object of the namespace that had the fewest.
@@ -106,8 +106,8 @@ func (r *reconciler[K, R]) isChanging(p *pass[K, R], outcome reconcile.Outcome) 
 	if p.parked || outcome.IsSuperseded() {
 		return true
 	}
-	if result, err := outcome.Result(); err == nil && result.RequeueAfter == 0 {
-		return false // Nothing causes a pass at the end of a change.
+	if result, err := outcome.Result(); p.takenAlong || (err == nil && result.RequeueAfter == 0) {
+		return false // No pass asks for the end of a change.
 	}
 	attempted := i != nil && !p.record.refused && i.Replaces == idOf(p.Object)
 	looks := p.record.polls.next.After(now) // The resource does not serve yet.

@@ -137,7 +137,8 @@ func (x *explainer) dependencyFinding(ctx context.Context, n *Node, d dependency
 	switch {
 	case circle != nil:
 		f.Topic = aboutCircle
-		f.Text += ", and so they wait for each other in a circle: " + circleText(circle)
+		cycle := &graph.CycleError[object.ID]{Path: circle, Format: object.ID.Short} // Tie/b -> Tie/c -> Tie/b
+		f.Text += ", and so they wait for each other in a circle: " + cycle.String()
 		f.Next = fmt.Sprintf("break the circle: remove %s from %s, at least until %s is ready (ask its owner)",
 			d.ID.Short(), place, n.ID.Short())
 	case d.Status == NotFound:
@@ -169,9 +170,4 @@ func (x *explainer) dependencyFinding(ctx context.Context, n *Node, d dependency
 		}
 	}
 	return f
-}
-
-// circleText returns "Tie/b -> Tie/c -> Tie/b".
-func circleText(circle []object.ID) string {
-	return (&graph.CycleError[object.ID]{Path: circle, Format: object.ID.Short}).String()
 }

@@ -3,6 +3,7 @@ package kit
 import (
 	"net"
 	"net/netip"
+	"slices"
 )
 
 // match says how a field is compared with the reported value.
@@ -48,12 +49,7 @@ func (m match) lists(have, want []any) bool {
 	if m.set {
 		return m.sets(have, want)
 	}
-	for i := range want {
-		if !m.covers(have[i], want[i]) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(have, want, m.covers)
 }
 
 // sets reports whether each wanted value can get a value of its own. It is a bipartite
