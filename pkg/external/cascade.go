@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/condition"
@@ -81,7 +82,7 @@ func (r *reconciler[K, R]) awaitOwner(ctx context.Context, p *pass[K, R]) reconc
 	if facts.decide() == keepResource {
 		return reconcile.Outcome{}
 	}
-	owners := r.engine.withOwners(r.engine.ownersOf(r.engine.kindOf(p.id.GroupKind()), p.Object))
+	owners := r.engine.withOwners(r.engine.ownersOf(p.id.GroupKind(), p.Object))
 	i := slices.IndexFunc(owners, func(id object.ID) bool { return r.engine.takesAlong(id, r.engine.core.Get(id)) })
 	if i < 0 && facts.decide() == deleteKnown {
 		var err error
@@ -107,7 +108,7 @@ func (e *Engine) withOwners(owners []object.ID) []object.ID {
 	levels := graph.Levels(owners, mostOwners, func(level []object.ID) (next []object.ID) {
 		for _, id := range level {
 			if !missing(id) {
-				next = append(next, e.ownersOf(e.kindOf(id.GroupKind()), e.core.Get(id))...)
+				next = append(next, e.ownersOf(id.GroupKind(), e.core.Get(id))...)
 			}
 		}
 		return next
@@ -184,9 +185,13 @@ func (r *reconciler[K, R]) mayBeGone(p *pass[K, R]) bool {
 		return true
 	}
 	return slices.ContainsFunc(p.Refs.Targets(), func(t engine.Target) bool {
-		return t.Relation().Role == relation.Owner && (t.Object() == nil || t.Object().GetDeletionTimestamp() != nil ||
-			!object.IsOwnedBy(p.Object, t.Object().GetUID()))
+		return p.isOrphanOf(t) || (t.Relation().Role == relation.Owner && t.Object().GetDeletionTimestamp() != nil)
 	})
+}
+
+// isOrphanOf reports whether a target is an owner that does not exist any more. Another object may have its name.
+func (p *pass[K, R]) isOrphanOf(t engine.Target) bool {
+	return t.Relation().Role == relation.Owner && (t.Object() == nil || !object.IsOwnedBy(p.Object, t.Object().GetUID()))
 }
 
 // collecting is how long the garbage collector may take to delete the objects of a deleted owner. taking is
@@ -214,13 +219,10 @@ func (r *reconciler[K, R]) untilCollected(p *pass[K, R]) time.Duration {
 // about to delete the object, or the cloud deletes its resource. Zero means that the object does not end with
 // an owner.
 func (r *reconciler[K, R]) endsWithin(p *pass[K, R]) time.Duration {
-	ended := func(t engine.Target) bool {
-		return t.Relation().Role == relation.Owner && (t.Object() == nil || !object.IsOwnedBy(p.Object, t.Object().GetUID()))
-	}
 	switch {
 	case p.takenAlong:
 		return taking
-	case p.waits && len(p.Object.GetOwnerReferences()) > 0 && slices.ContainsFunc(p.Refs.Targets(), ended):
+	case p.waits && len(p.Object.GetOwnerReferences()) > 0 && slices.ContainsFunc(p.Refs.Targets(), p.isOrphanOf):
 		return collecting
 	}
 	return 0
@@ -228,8 +230,8 @@ func (r *reconciler[K, R]) endsWithin(p *pass[K, R]) time.Duration {
 
 // wakeOwners requeues the deleted owners of an object that lost a finalizer, and the owners of these
 // owners. The step awaitUsersOfOwned of an owner may have waited for the end of that guard.
-func (e *Engine) wakeOwners(k *kind, obj client.Object) {
-	for _, id := range e.withOwners(e.ownersOf(k, obj)) {
+func (e *Engine) wakeOwners(gk schema.GroupKind, obj client.Object) {
+	for _, id := range e.withOwners(e.ownersOf(gk, obj)) {
 		if owner := e.core.Get(id); owner != nil && owner.GetDeletionTimestamp() != nil {
 			e.core.Requeue(id)
 		}
@@ -237,8 +239,8 @@ func (e *Engine) wakeOwners(k *kind, obj client.Object) {
 }
 
 // ownersOf returns the targets of an object's edges with relation.Owner.
-func (e *Engine) ownersOf(k *kind, obj client.Object) (owners []object.ID) {
-	for _, edge := range e.core.Edges(k.gk(), obj) {
+func (e *Engine) ownersOf(gk schema.GroupKind, obj client.Object) (owners []object.ID) {
+	for _, edge := range e.core.Edges(gk, obj) {
 		if edge.Role == relation.Owner {
 			owners = append(owners, edge.Target.ID)
 		}

@@ -246,7 +246,7 @@ func isReady(obj client.Object) (id string, ready bool) {
 // observe updates the record of an object after a change.
 func (e *Engine) observe(k *kind, id object.ID, c watch.Change[client.Object]) {
 	if k.owned && c.Old != nil && guard.LostFinalizer(c.Old, c.New) {
-		e.wakeOwners(k, c.Old)
+		e.wakeOwners(k.gk(), c.Old)
 	}
 	if !c.Deleted() {
 		one := e.records.learn(id, c.New.GetUID())
