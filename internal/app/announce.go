@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,8 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// patience is how long announcer.Start polls answers before the log has the line "The API server
-// does not reach the webhooks".
+// patience is how long announcer.Start polls before the log has the line "Not ready yet". Each next line comes
+// after twice the time.
 const patience = 5 * time.Second
 
 // announcer logs Ready, and calls Options.Ready, when every pack is settled and the API server
@@ -61,25 +60,33 @@ func (a *announcer) add() error {
 
 // Start implements manager.Runnable.
 func (a *announcer) Start(ctx context.Context) error {
-	start, told := time.Now(), false
-	answers := func(ctx context.Context) (bool, error) {
-		if slices.ContainsFunc(a.own, func(m *packManager) bool { return !m.settled() }) {
-			return false, nil
-		}
-		err := a.answers(ctx)
-		if err != nil && !told && time.Since(start) > patience {
-			a.options.Log.Info("The API server does not reach the webhooks", "reason", err.Error())
-			told = true
+	start, soon := time.Now(), patience
+	ready := func(ctx context.Context) (bool, error) {
+		err := a.unready(ctx)
+		if err != nil && time.Since(start) > soon {
+			a.options.Log.Info("Not ready yet", "reason", err.Error())
+			soon *= 2
 		}
 		return err == nil, nil
 	}
-	if wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, answers) == nil {
+	if wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, ready) == nil {
 		a.options.Log.Info("Ready")
 		if a.options.Ready != nil {
 			a.options.Ready()
 		}
 	}
 	return nil // That the operator ended first is not this runnable's to report.
+}
+
+// unready returns why the operator is not ready: a pack is not settled, or the API server does not reach the
+// webhooks.
+func (a *announcer) unready(ctx context.Context) error {
+	for _, m := range a.own {
+		if err := m.unsettled(); err != nil {
+			return err
+		}
+	}
+	return a.answers(ctx)
 }
 
 // answers returns why the API server does not reach the webhooks yet. Only after --install does

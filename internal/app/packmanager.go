@@ -153,12 +153,18 @@ func (m *packManager) add() error {
 }
 
 func (m *packManager) awaitSync(ctx context.Context) error {
-	m.synced.Store(m.cache.WaitForCacheSync(ctx))
+	m.synced.Store(watch.WaitForSync(ctx, m.cache))
 	return nil
 }
 
-// settled reports whether packManager.cache has synced (or can't, by Health.Err), and guards.look
-// has run. Objects that are written afterwards are not judged again because of the start.
-func (m *packManager) settled() bool {
-	return (m.synced.Load() || m.health.Err() != nil) && (m.guards == nil || m.guards.looked.Load())
+// unsettled returns an error until packManager.cache has synced (or can't, by Health.Err), and
+// guards.look has run. Objects that are written afterwards are not judged again because of the start.
+func (m *packManager) unsettled() error {
+	switch {
+	case !m.synced.Load() && m.health.Err() == nil:
+		return fmt.Errorf("pack %s: the first LIST of a kind is not complete", m.name)
+	case m.guards != nil && !m.guards.looked.Load():
+		return fmt.Errorf("pack %s: its guards are not read yet", m.name)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -114,6 +115,13 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool)
 		return fmt.Errorf("write clouds.yaml: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
+	go func() { // Also while the operator starts: without an API server, the operator is never ready.
+		select {
+		case <-cluster.Done():
+			cancel(cluster.Err())
+		case <-ctx.Done():
+		}
+	}()
 	stopped, err := u.startOperator(ctx, cluster, cancel)
 	defer func() {
 		cancel(nil)
@@ -122,13 +130,6 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool)
 	if err != nil {
 		return err
 	}
-	go func() {
-		select {
-		case <-cluster.Done():
-			cancel(cluster.Err())
-		case <-ctx.Done():
-		}
-	}()
 	err = u.tell(ctx, cluster)
 	if u.once || ctx.Err() != nil {
 		return err
@@ -183,6 +184,10 @@ ready
 `, cluster.Kubeconfig(), path(cluster), u.clouds(cluster), u.azure.URL())
 }
 
+// readyTimeout is much longer than the operator needs on a busy machine. After readyTimeout, the operator's
+// log has the reason.
+const readyTimeout = 2 * time.Minute
+
 // startOperator runs app.Run() in this process and waits for Options.Ready. The returned
 // channel is closed when the operator has ended.
 func (u *up) startOperator(
@@ -215,5 +220,8 @@ func (u *up) startOperator(
 		return stopped, nil
 	case <-stopped:
 		return stopped, context.Cause(ctx)
+	case <-time.After(readyTimeout):
+		u.quoteLog(cluster)
+		return stopped, fmt.Errorf("the operator is not ready after %s", readyTimeout)
 	}
 }

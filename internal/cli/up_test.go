@@ -8,7 +8,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // upVar makes the test binary the program kinship: `up` needs a process of its own, with one
@@ -25,6 +27,10 @@ func init() {
 	os.Exit(code)
 }
 
+// patience is how long a process that hangs runs. A start takes less than 20 seconds, and much more beside
+// other tests.
+const patience = 4 * time.Minute
+
 // run runs `kinship up` and interrupts the process once it has printed this line or step. run
 // returns the output and the exit code.
 func run(t *testing.T, interruptAt string, args ...string) (out string, code int) {
@@ -33,7 +39,10 @@ func run(t *testing.T, interruptAt string, args ...string) (out string, code int
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"up"}, args...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, append([]string{"up"}, args...)...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) } // The output has all goroutines.
 	cmd.Env = append(os.Environ(), upVar+"=1")
 	var errOut strings.Builder
 	cmd.Stderr = &errOut

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -79,6 +80,28 @@ func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example clien
 		return Store{}, fmt.Errorf("watch %s: the cache hands out a %T", gk, informer)
 	}
 	return Store{shared}, nil
+}
+
+// recount is how often WaitForSync reads which informers a cache has.
+const recount = time.Second
+
+// WaitForSync waits until all informers of a cache have synced, and returns false if ctx ended before.
+// cache.Cache.WaitForCacheSync waits for the informers that the cache had at the call, and so without end
+// if one of these informers is removed before it has synced: an administrator may delete a
+// CustomResourceDefinition while the operator starts.
+func WaitForSync(ctx context.Context, c cache.Cache) bool {
+	for ctx.Err() == nil {
+		if waitForSync(ctx, c) {
+			return true
+		}
+	}
+	return false
+}
+
+func waitForSync(ctx context.Context, c cache.Cache) bool {
+	ctx, cancel := context.WithTimeout(ctx, recount)
+	defer cancel()
+	return c.WaitForCacheSync(ctx)
 }
 
 // Listen adds a ResourceEventHandler, and returns an InformerSynced that reports whether the
