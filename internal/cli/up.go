@@ -108,8 +108,7 @@ func (u *up) leftOver(err error) error {
 	return fmt.Errorf("%w\n%s has what a run before it left: delete the directory, or name another one", err, u.dataDir)
 }
 
-// show runs the operator on a localcluster.Cluster and calls tell(). Without the flag
-// --once, show then waits until the context, the operator or the control plane ends.
+// show runs the operator on a localcluster.Cluster during tellAndStay, and waits for the operator's end.
 func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool) error {
 	if err := os.WriteFile(u.clouds(cluster), []byte(u.cloud.CloudsYAML()), 0o600); err != nil {
 		return fmt.Errorf("write clouds.yaml: %w", err)
@@ -123,14 +122,22 @@ func (u *up) show(ctx context.Context, cluster *localcluster.Cluster, used bool)
 		}
 	}()
 	stopped, err := u.startOperator(ctx, cluster, cancel)
-	defer func() {
-		cancel(nil)
-		<-stopped
-	}()
-	if err != nil {
-		return err
+	if err == nil {
+		err = u.tellAndStay(ctx, cluster, used)
 	}
-	err = u.tell(ctx, cluster)
+	cancel(nil)
+	select {
+	case <-stopped:
+		return err
+	case <-time.After(stopTimeout):
+		return errors.Join(err, fmt.Errorf("the operator has not ended after %s", stopTimeout))
+	}
+}
+
+// tellAndStay calls tell(). Without the flag --once, tellAndStay then waits until the user's interrupt, or until the
+// operator or the control plane ends.
+func (u *up) tellAndStay(ctx context.Context, cluster *localcluster.Cluster, used bool) error {
+	err := u.tell(ctx, cluster)
 	if u.once || ctx.Err() != nil {
 		return err
 	}
@@ -185,8 +192,11 @@ ready
 }
 
 // readyTimeout is much longer than the operator needs on a busy machine. After readyTimeout, the operator's
-// log has the reason.
-const readyTimeout = 2 * time.Minute
+// log has the reason. stopTimeout is longer than a manager.Manager waits for its controllers, 30 seconds.
+const (
+	readyTimeout = 2 * time.Minute
+	stopTimeout  = 45 * time.Second
+)
 
 // startOperator runs app.Run() in this process and waits for Options.Ready. The returned
 // channel is closed when the operator has ended.

@@ -62,7 +62,8 @@ func Tell(ctx context.Context, out io.Writer, stage *Stage, stories []Story) err
 
 func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 	start := time.Now()
-	if err := stage.clear(ctx, s.Cast...); err != nil {
+	err := within(ctx, func(ctx context.Context) error { return stage.clear(ctx, s.Cast...) })
+	if err != nil {
 		if ctx.Err() == nil {
 			report(out, "clear the stage", time.Since(start), "", err)
 		}
@@ -70,7 +71,11 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 	}
 	for _, step := range s.Steps {
 		start := time.Now()
-		quote, err := step.Do(ctx, stage)
+		var quote string
+		err := within(ctx, func(ctx context.Context) (err error) {
+			quote, err = step.Do(ctx, stage)
+			return err
+		})
 		if ctx.Err() != nil {
 			return ctx.Err() // An interrupt is no failure.
 		}
@@ -80,6 +85,16 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 		}
 	}
 	return nil
+}
+
+// longest is how long a step may take. Stage.await looks at its patience only between two requests, and an API
+// server without its etcd answers a request after a minute.
+const longest = 2 * time.Minute
+
+func within(ctx context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("not done after %s", longest))
+	defer cancel()
+	return do(ctx)
 }
 
 // report writes the line of a step, with its details indented below.
