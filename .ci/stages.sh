@@ -2,7 +2,8 @@
 #
 # Budgets are minutes on two cores. A stage may use what earlier stages left of theirs: the times of
 # machines differ more by stage than in sum. A stage that fails, or that ends later than the budgets up
-# to it allow, fails the run. LIMIT ends a run that hangs.
+# to it allow, fails the run. LIMIT ends a run that hangs. With an empty Go cache, stages may take COLD minutes
+# more: build, lint and race then compile Kubernetes.
 # shellcheck shell=bash
 export NO_COLOR=1 TERM=dumb
 
@@ -10,10 +11,14 @@ export NO_COLOR=1 TERM=dumb
 # tests' own lines.
 readonly OPERATOR_LOG='^ *(time=[^ ]+ level=|[IWEF][0-9]{4} )'
 
+# is_cold reports whether the Go cache has hardly any compiled package.
+is_cold() { (($(find "$(go env GOCACHE)" -name '*-d' 2>/dev/null | head -n 1000 | wc -l) < 1000)); }
+
 logs=$(mktemp -d)
 only=" $* "
 table=
 budget=0
+((${COLD:-0})) && is_cold && budget=$COLD
 child=
 openstack=
 skipped=
@@ -112,7 +117,8 @@ note_data() {
 }
 
 # show_tests prints what go test said of each package, and of the tests that failed. The lines of
-# a failed test are indented below its name; the report of a data race has lines at the margin.
+# a failed test, and the names of tests that ran into a timeout, are indented; the report of a data
+# race has lines at the margin.
 show_tests() {
 	local log
 	for log in "$logs"/{race,tables}.log; do
@@ -120,7 +126,7 @@ show_tests() {
 		echo "== go test: $(basename "$log" .log)"
 		grep -vE "$OPERATOR_LOG" "$log" |
 			awk '/^ *(--- FAIL|panic:)/ { shown = 60; race = 0 } /^WARNING: DATA RACE/ { shown = 60; race = 1 }
-				/^==================/ { race = 0 } /^[^ ]/ && !race && !/^(---|panic:)/ { shown = 0 }
+				/^==================/ { race = 0 } /^[^ \t]/ && !race && !/^(---|panic:)/ { shown = 0 }
 				shown-- > 0 || /^(ok|FAIL)/' || true
 	done
 }
