@@ -9,7 +9,8 @@ import (
 )
 
 // changing are the texts that differ from run to run, such as ages and UIDs. kubectl pads columns
-// to their longest cell, so runs of spaces differ too.
+// to their longest cell, so runs of spaces differ too. The message "Waiting for Port/web to be created" stays
+// after the creation of the Port, because no pass is spent on the message alone.
 var changing = []struct {
 	text *regexp.Regexp
 	by   string
@@ -19,6 +20,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
 	{regexp.MustCompile(`-[0-9a-f]{8,10}(-[a-z0-9]{5})?\b`), "-HASH"},
 	{regexp.MustCompile(`\d+\.\d+\.\d+\.\d+(:\d+)?`), "ADDRESS"},
+	{regexp.MustCompile(`(Waiting for \S+ to be) (created|ready)`), "$1 THERE"},
 	{regexp.MustCompile(`[ \t]+`), " "},
 	{regexp.MustCompile(`(?m) $`), ""},
 }

@@ -15,6 +15,11 @@ func TestDiffers(t *testing.T) {
 		{"another", "a\n", "b\n", 0, false},
 		{"more than the page", "a\n", "a\nb\n", 0, false},
 		{"less than the page", "a\nb\n", "a\n", 0, false},
+		{
+			"a target that a pass saw earlier or later", "Waiting for Port/web to be created; Waiting for Secret/s to be ready",
+			"Waiting for Port/web to be ready; Waiting for Secret/s to be created", 0, true,
+		},
+		{"another target", "Waiting for Port/web to be created", "Waiting for Port/other to be created", 0, false},
 		{"ages and columns", "NAME   AGE\nweb    5s\n", "NAME  AGE\nweb   1m20s\n", 0, true},
 		{"names of Pods", "Pod/web-846cc6fc48-8qwhk\n", "Pod/web-5d5b8b8c9f-abcde\n", 0, true},
 		{"lines left out", "a\n...\nd\n", "a\nb\nc\nd\n", 0, true},
