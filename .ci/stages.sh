@@ -1,9 +1,10 @@
 # Stages with a budget of time each. Sourced by run and nightly, which list the stages.
 #
 # Budgets are minutes on two cores. A stage may use what earlier stages left of theirs: the times of
-# machines differ more by stage than in sum. A stage that fails, or that ends later than the budgets up
-# to it allow, fails the run. LIMIT ends a run that hangs. With an empty Go cache, stages may take COLD minutes
-# more: build, lint and race then compile Kubernetes.
+# machines differ more by stage than in sum. A stage that fails, or that ends more than a quarter later than
+# the budgets up to it allow, fails the run: one machine took 1.35 times the time of another. LIMIT ends a
+# run that hangs. With an empty Go cache, stages may take COLD minutes more: build, lint and race then compile
+# Kubernetes.
 # shellcheck shell=bash
 export NO_COLOR=1 TERM=dumb
 
@@ -43,7 +44,7 @@ stage() {
 		note="ended at the limit of $LIMIT min"
 	elif ((status != 0)); then
 		note="FAILED ($status)"
-	elif ((SECONDS > budget * 60)); then
+	elif ((SECONDS * 4 > budget * 60 * 5)); then
 		note="FAILED: over budget" status=1
 	fi
 	printf -v line '%-10s %3d:%02d of %2d:00  %s' "$name" $((took / 60)) $((took % 60)) "$minutes" "$note"
