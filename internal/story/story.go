@@ -91,6 +91,7 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 // server without its etcd answers a request after a minute.
 const longest = 2 * time.Minute
 
+// within calls do with a context that ends after longest. The caller's context, whose end is an interrupt, goes on.
 func within(ctx context.Context, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, longest, fmt.Errorf("not done after %s", longest))
 	defer cancel()

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -127,4 +128,20 @@ func TestAzureBesideExamples(t *testing.T) {
 			t.Errorf("%s of the story is also that of the examples", nameOf(group))
 		}
 	}
+}
+
+// TestWithin ends a step that the API server does not answer, and names the limit.
+func TestWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		err := within(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if err == nil || err.Error() != "not done after 2m0s" {
+			t.Errorf("a step that hangs: %v", err)
+		}
+		if t.Context().Err() != nil {
+			t.Error("a step that hangs counts as an interrupt by the user")
+		}
+	})
 }

@@ -86,9 +86,8 @@ func Open(ctx context.Context, c cache.Cache, gk schema.GroupKind, example clien
 const recount = time.Second
 
 // WaitForSync waits until all informers of a cache have synced, and returns false if ctx ended before.
-// cache.Cache.WaitForCacheSync waits for the informers that the cache had at the call, and so without end
-// if one of these informers is removed before it has synced: an administrator may delete a
-// CustomResourceDefinition while the operator starts.
+// cache.Cache.WaitForCacheSync does not return if an informer is removed before the informer has synced. For
+// example, an administrator deletes a CustomResourceDefinition while the operator starts.
 func WaitForSync(ctx context.Context, c cache.Cache) bool {
 	for ctx.Err() == nil {
 		if waitForSync(ctx, c) {
