@@ -14,12 +14,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"github.com/kinship-dev/kinship/pkg/locked"
+	"github.com/kinship-dev/kinship/internal/admission"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -40,7 +38,7 @@ type answering struct {
 	// Service.
 	address    string
 	protection *protection
-	failures   *failures
+	metrics    *admission.Metrics
 	changed    chan struct{}
 
 	// configurations to call, which follow replaces as a whole.
@@ -49,13 +47,13 @@ type answering struct {
 	missed map[string]int // calls in a row without an answer, by guard
 }
 
-func newAnswering(o Options, p *protection, f *failures) *answering {
+func newAnswering(o Options, p *protection, m *admission.Metrics) *answering {
 	host := o.WebhookHost
 	if host == "" {
 		host = "127.0.0.1"
 	}
 	a := &answering{
-		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, failures: f,
+		address: net.JoinHostPort(host, strconv.Itoa(o.WebhookPort)), protection: p, metrics: m,
 		changed: make(chan struct{}, 1), missed: map[string]int{},
 	}
 	a.configurations.Store(&map[object.ID]client.Object{})
@@ -135,7 +133,7 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 	var called []string
 	for _, h := range webhooksOf(configuration) {
 		path := openPath(pathOf(h.config))
-		if !a.failures.serves(path) || slices.Contains(called, path) {
+		if !a.metrics.Serves(path) || slices.Contains(called, path) {
 			continue // Webhooks of others may be in the same configuration.
 		}
 		called = append(called, path)
@@ -146,7 +144,7 @@ func (a *answering) callAll(ctx context.Context, configuration client.Object) er
 	return nil
 }
 
-// callWebhook sends an HTTP HEAD request to a webhook. The handler hidden answers 204 if the path ends in
+// callWebhook sends an HTTP HEAD request to a webhook. admission.Server answers 204 if the path ends in
 // the secret part. callWebhook calls a clientConfig.service at the given address.
 func callWebhook(ctx context.Context, c *admissionregistrationv1.WebhookClientConfig, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -183,50 +181,4 @@ func callWebhook(ctx context.Context, c *admissionregistrationv1.WebhookClientCo
 func openPath(path string) string {
 	open, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return "/" + open
-}
-
-// failures counts the answers of code 500 and above by which a handler says that it could not
-// decide, such as after a failed read from the API server. The API server then refuses the request.
-type failures struct {
-	total *prometheus.CounterVec
-	// paths are the paths of the registered handlers.
-	paths locked.Map[string, struct{}]
-}
-
-func newFailures() *failures {
-	return &failures{
-		total: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "kinship_admission_failures_total",
-			Help: "Answers of webhooks that could not decide, so that the API server refuses the request.",
-		}, []string{"webhook"}),
-	}
-}
-
-// counted wraps the handler of an admission.Webhook so that failures.answered sees each answer.
-func (f *failures) counted(path string, hook http.Handler) http.Handler {
-	f.total.WithLabelValues(path).Add(0) // So that a query finds a zero before the first failure.
-	f.paths.Store(path, struct{}{})
-	w, ours := hook.(*admission.Webhook)
-	if !ours {
-		return hook
-	}
-	handler := w.Handler
-	w.Handler = admission.HandlerFunc(func(ctx context.Context, req admission.Request) admission.Response {
-		response := handler.Handle(ctx, req)
-		f.answered(path, response)
-		return response
-	})
-	return w
-}
-
-func (f *failures) answered(path string, response admission.Response) {
-	if r := response.Result; !response.Allowed && r != nil && r.Code >= http.StatusInternalServerError {
-		f.total.WithLabelValues(path).Inc()
-	}
-}
-
-// serves reports whether failures.counted has registered a handler for a path.
-func (f *failures) serves(path string) bool {
-	_, registered := f.paths.Load(path)
-	return registered
 }

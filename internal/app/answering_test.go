@@ -3,8 +3,10 @@ package app
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	kinshipadmission "github.com/kinship-dev/kinship/internal/admission"
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -47,13 +50,12 @@ func newWebhookRig(t *testing.T) *webhookRig {
 		id:     object.ID{Group: guard.ConfigurationKind.Group, Kind: guard.ConfigurationKind.Kind, Name: "guard"},
 		config: &admissionregistrationv1.ValidatingWebhookConfiguration{}, answers: admission.Allowed(""),
 	}
-	var hooks registrar
-	secret := func() (certificate.Bundle, bool) { return certificate.Bundle{Path: "secret"}, true }
-	all := newFailures()
+	all := kinshipadmission.NewMetrics()
+	hooks := kinshipadmission.NewServer(kinshipadmission.Options{Certificates: onePath("secret")}, all)
 	answer := func(context.Context, admission.Request) admission.Response { return r.answers }
 	r.hook = &webhook.Admission{Handler: admission.HandlerFunc(answer)}
-	hidden{&hooks, secret, all}.Register(openName, r.hook)
-	r.server = httptest.NewTLSServer(&hooks.ServeMux)
+	hooks.Register(openName, r.hook)
+	r.server = httptest.NewTLSServer(hooks.WebhookMux())
 	t.Cleanup(r.server.Close)
 	address := r.server.URL + openName + "/secret"
 	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw})
@@ -64,6 +66,23 @@ func newWebhookRig(t *testing.T) *webhookRig {
 	log := logr.FromSlogHandler(slog.NewTextHandler(&r.log, nil))
 	r.answering = newAnswering(Options{}, newProtection("usage", []string{keyOf(r.id), "other"}, log), all)
 	return r
+}
+
+// onePath are Certificates with one secret path.
+type onePath string
+
+func (onePath) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, nil }
+func (onePath) Suspect(string)                                                {}
+
+func (p onePath) Current() (certificate.Bundle, bool) {
+	return certificate.Bundle{Path: string(p)}, true
+}
+
+func (p onePath) Check(_ context.Context, path string) (certificate.Standing, error) {
+	if path == string(p) {
+		return certificate.Present, nil
+	}
+	return certificate.Unknown, nil
 }
 
 // isOff calls the webhook twice, since one failure does not count, and returns the metric.
@@ -152,8 +171,10 @@ func TestAnsweringFailures(t *testing.T) {
 		if r.isOff(t) != 0 {
 			t.Errorf("%s: the webhook counts as silent: %s", step.reason, &r.log)
 		}
-		if total := testutil.ToFloat64(r.failures.total.WithLabelValues(openName)); total != step.total {
-			t.Errorf("%s: %v failures, want %v", step.reason, total, step.total)
+		want := fmt.Sprintf("kinship_admission_failures_total{webhook=%q} %v\n", openName, step.total)
+		text, err := testutil.CollectAndFormat(r.metrics, expfmt.TypeTextPlain, "kinship_admission_failures_total")
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: got %s, want %s (error %v)", step.reason, text, want, err)
 		}
 	}
 }
@@ -163,8 +184,8 @@ func TestAnsweringFailures(t *testing.T) {
 func TestAnsweringWhileChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &bytes.Buffer{}
-		all := newFailures()
-		all.counted(openName, http.NotFoundHandler())
+		all := kinshipadmission.NewMetrics()
+		kinshipadmission.NewServer(kinshipadmission.Options{}, all).Register(openName, http.NotFoundHandler())
 		a := newAnswering(Options{}, newProtection("usage", []string{"guard"},
 			logr.FromSlogHandler(slog.NewTextHandler(log, nil))), all) // Nothing serves port 0.
 		path := openName + "/secret"

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/kinship-dev/kinship/internal/admission"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -134,8 +135,8 @@ func (g *guards) add(mgr manager.Manager) error {
 }
 
 // answer starts an answering, which calls the guards' webhooks at intervals.
-func (g *guards) answer(o Options, mgr manager.Manager, f *failures) error {
-	g.answering = newAnswering(o, g.protection, f)
+func (g *guards) answer(o Options, mgr manager.Manager, m *admission.Metrics) error {
+	g.answering = newAnswering(o, g.protection, m)
 	if err := mgr.Add(reconcile.EveryReplica(g.answering.run)); err != nil {
 		return fmt.Errorf("add guards of pack %s: %w", g.pack.Name, err)
 	}

@@ -37,7 +37,7 @@ func (o Options) check() error {
 		checkOneOf("--enforcement", o.Enforcement, pack.ByWebhook, pack.ByPolicy),
 		checkOneOf("--identity", o.Iot.Identity, iot.WorkloadIdentity, iot.PodIdentity),
 		checkUsage(o.Usage), checkOpenstack(o.Openstack), checkAzure(o.Azure),
-		checkKinds("--oam-kinds", o.Oam.Kinds), checkOamKinds(o), checkWebhookAddress(o),
+		checkKinds("--oam-kinds", o.Oam.Kinds), checkOamKinds(o), checkWebhookAddress(o), checkAdmission(o),
 		checkProfiles(o), checkTracing(o),
 	)
 }

@@ -94,6 +94,12 @@ type Options struct {
 	// WebhookProtocols are the protocols that the webhook server offers in TLS, such as http/1.1. Empty
 	// means h2.
 	WebhookProtocols []string
+	// AdmissionFrom are the networks of the API servers, such as 10.0.0.0/28: the webhook server closes connections
+	// of other clients. Empty means every client.
+	AdmissionFrom []string
+	// AdmissionClientCA is a file with the CAs, as PEM, of the client certificates that the API servers present to
+	// webhooks. The webhook server then answers no review without such a certificate. Empty means none.
+	AdmissionClientCA string
 	// MetricsAddress and HealthAddress are the addresses of the servers, such as :8080; "0" means
 	// no server.
 	MetricsAddress, HealthAddress string

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"math"
@@ -22,6 +21,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
+	"github.com/kinship-dev/kinship/internal/admission"
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
@@ -71,7 +71,7 @@ func run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(o, own, serving.server, ctx.Done())
+	mgr, err := newManager(o, own, serving.forManager(), ctx.Done())
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func assemble(
 	if err := serving.add(mgr); err != nil {
 		return err
 	}
-	managers, running, err := addPacks(ctx, o, mgr, config, chosen, env)
+	managers, running, err := addPacks(ctx, o, mgr, config, chosen, env, serving)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func assemble(
 		if serving.server == nil || m.guards == nil {
 			continue
 		}
-		if err := m.guards.answer(o, mgr, serving.failures); err != nil {
+		if err := m.guards.answer(o, mgr, serving.metrics); err != nil {
 			return err
 		}
 	}
@@ -151,12 +151,13 @@ func addWatcher(mgr manager.Manager, w *relation.Watcher, pack string) error {
 // usable ServiceAccount (noAccount) does not run; the other packs do. If no pack can run, addPacks
 // returns the noAccount error.
 func addPacks(
-	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack, env pack.Environment,
+	ctx context.Context, o Options, mgr manager.Manager, config *rest.Config, chosen []pack.Pack,
+	env pack.Environment, serving serving,
 ) ([]*packManager, []pack.Pack, error) {
 	managers, running := make([]*packManager, 0, len(chosen)), make([]pack.Pack, 0, len(chosen))
 	var stopped *noAccount
 	for _, p := range chosen {
-		own, err := addPack(ctx, o, mgr, config, p, chosen, env)
+		own, err := addPack(ctx, o, mgr, config, p, chosen, env, serving)
 		if errors.As(err, &stopped) {
 			if err := stopped.tell(o.Log, mgr); err != nil {
 				return nil, nil, err
@@ -177,7 +178,7 @@ func addPacks(
 // addPack adds a pack, which acts as [AccountOf] the pack, to the operator's manager.Manager.
 func addPack(
 	ctx context.Context, o Options, mgr manager.Manager, base *rest.Config, p pack.Pack, chosen []pack.Pack,
-	env pack.Environment,
+	env pack.Environment, serving serving,
 ) (*packManager, error) {
 	config, err := actAsPack(ctx, base, p.Name)
 	if errors.Is(err, errNotInstalled) || apierrors.IsForbidden(err) {
@@ -195,6 +196,9 @@ func addPack(
 	own.tracer = o.tracing.tracer()
 	theirs, err := environmentOf(ctx, o, config, p, env)
 	if err != nil {
+		return nil, err
+	}
+	if theirs.Origin, err = serving.origin(config); err != nil {
 		return nil, err
 	}
 	theirs.Health, theirs.NewCache, theirs.Trace = own.health, own.newCache, o.tracing.wrap
@@ -320,10 +324,26 @@ func newManager(
 // serving is the webhook server with its certificate. serving is empty with pack.ByPolicy, since a
 // ValidatingAdmissionPolicy in the API server then refuses deletions.
 type serving struct {
-	server       webhook.Server
+	server       *admission.Server
 	certificates *certificate.Manager
 	truster      *truster
-	failures     *failures
+	metrics      *admission.Metrics
+}
+
+// origin returns the pack.Origin of a pack that acts by a rest.Config, or nil without webhooks.
+func (s serving) origin(config *rest.Config) (pack.Origin, error) {
+	if s.server == nil {
+		return nil, nil
+	}
+	return s.server.Origin(config)
+}
+
+// forManager returns the server as an interface, which is nil without webhooks.
+func (s serving) forManager() webhook.Server {
+	if s.server == nil {
+		return nil
+	}
+	return s.server
 }
 
 // newServing returns the webhook server, with the certificate that certificate.Manager renews.
@@ -340,21 +360,16 @@ func newServing(
 	truster := newTruster(c, chosen, watcher, o.Log.WithName("webhooks"))
 	certificates := newCertificates(o, c, truster.trust)
 	truster.certificates = certificates
-	if _, err := certificates.Ensure(ctx); err != nil {
+	if _, err := certificates.Begin(ctx); err != nil {
 		return serving{}, fmt.Errorf("make the webhooks' certificate: %w", err)
 	}
-	server := webhook.NewServer(webhook.Options{
-		Host: o.WebhookHost, Port: o.WebhookPort,
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-			c.MinVersion = tls.VersionTLS13
-			c.GetCertificate = certificates.GetCertificate
-			if len(o.WebhookProtocols) > 0 {
-				c.NextProtos = o.WebhookProtocols
-			}
-		}},
-	})
-	failures := newFailures()
-	return serving{hidden{server, certificates.Current, failures}, certificates, truster, failures}, nil
+	options, err := o.admission()
+	if err != nil {
+		return serving{}, err
+	}
+	options.Certificates = certificates
+	metrics := admission.NewMetrics()
+	return serving{admission.NewServer(options, metrics), certificates, truster, metrics}, nil
 }
 
 // newCertificates returns the certificate.Manager of the webhooks' certificate.
@@ -372,7 +387,7 @@ func (s serving) add(mgr manager.Manager) error {
 	if s.server == nil {
 		return nil
 	}
-	if err := ctrlmetrics.Registry.Register(s.failures.total); err != nil {
+	if err := ctrlmetrics.Registry.Register(s.metrics); err != nil {
 		return fmt.Errorf("register metrics of webhooks: %w", err)
 	}
 	if err := mgr.Add(s.certificates); err != nil {

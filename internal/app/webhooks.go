@@ -3,14 +3,10 @@ package app
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/url"
-	"strings"
-	"time"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -18,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -226,60 +221,4 @@ func hide(obj, template client.Object, secret string) error {
 		}
 	}
 	return nil
-}
-
-// hidden is a webhook.Server that answers only requests for a secret path. Only the API server
-// knows the path, and presents no other proof of its identity. Without the secret path, any client
-// that reaches the server could send an AdmissionReview and so record a deletion that no user
-// requested.
-type hidden struct {
-	webhook.Server
-	// current returns the certificate.Bundle with the secret path, as certificate.Manager.Current
-	// does.
-	current func() (certificate.Bundle, bool)
-	// failures counts the failed answers of each handler.
-	failures *failures
-}
-
-// Register implements webhook.Server.
-func (h hidden) Register(path string, hook http.Handler) {
-	hook = h.failures.counted(path, hook)
-	h.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		bundle, ok := h.current()
-		told := strings.ToLower(strings.TrimPrefix(r.URL.Path, path+"/")) // A configuration may be of an earlier release.
-		if !ok || subtle.ConstantTimeCompare([]byte(told), []byte(bundle.Path)) != 1 {
-			http.NotFound(w, r)
-			return
-		}
-		if r.Method == http.MethodHead { // The operator asks whether its webhooks are reached (answering).
-			w.WriteHeader(http.StatusNoContent)
-			return
-		}
-		answerInFull(hook).ServeHTTP(w, r)
-	}))
-}
-
-// answerInFull lets a handler finish a request that the server has accepted before SIGTERM. The
-// server waits for the handler, but cancels Request.Context at once: a validator would refuse an
-// IotConnector because its SubjectAccessReview was canceled.
-func answerInFull(hook http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), answerTime(r))
-		defer cancel()
-		hook.ServeHTTP(w, r.WithContext(ctx))
-	})
-}
-
-// longestAnswer bounds a handler if the API server sends no ?timeout=.
-const longestAnswer = 10 * time.Second
-
-// answerTime returns how long a handler may take. The API server sends timeoutSeconds of the
-// webhook as ?timeout=3s. A handler gets 1/8 less, so that its answer arrives in time: a handler
-// that continued could record a deletion after the API server has reported that the webhook failed.
-func answerTime(r *http.Request) time.Duration {
-	timeout, err := time.ParseDuration(r.URL.Query().Get("timeout"))
-	if err != nil || timeout <= 0 || timeout > longestAnswer {
-		timeout = longestAnswer
-	}
-	return timeout - timeout/8
 }

@@ -11,6 +11,10 @@ const (
 	caValidity       = 10 * 365 * 24 * time.Hour
 	leafValidity     = 90 * 24 * time.Hour
 	propagationDelay = 30 * time.Second
+	pathPause        = 10 * time.Second
+	// pathGrace is how long a former path is accepted after the webhook configurations have the new path: an API
+	// server follows a configuration after some milliseconds, and may have sent a request before.
+	pathGrace = 2 * time.Second
 )
 
 // policy is everything besides the Secret and the clock that a decision depends on.
@@ -19,9 +23,9 @@ type policy struct {
 	names []string
 	// caValidity MUST be at least three times leafValidity.
 	caValidity, leafValidity time.Duration
-	// propagationDelay and retireAfter are [Options.PropagationDelay] and
-	// [Options.RetireAfter].
-	propagationDelay, retireAfter time.Duration
+	// propagationDelay, retireAfter and pathPause are [Options.PropagationDelay],
+	// [Options.RetireAfter] and [Options.PathPause].
+	propagationDelay, retireAfter, pathPause time.Duration
 }
 
 // action is a change of the Secret.
@@ -42,6 +46,8 @@ const (
 	switchOver action = "switch over"
 	// retire: the old CAs leave the bundle (phase 3).
 	retire action = "retire"
+	// hide: a new path, as the present one may be known (see [Manager.Suspect]).
+	hide action = "hide"
 )
 
 // step is an action with the moment from which the action is due.
@@ -53,8 +59,8 @@ type step struct {
 // decide returns the action to perform now, or idle and the moment of the next action. If
 // several actions are due, the action that has been due for longest is first. So the serving
 // certificate is renewed even while the webhook configurations cannot be written: publish is
-// due only from now on.
-func (p policy) decide(s *state, now time.Time) step {
+// due only from now on. A new path is due when suspected is the present path, but not before earliest.
+func (p policy) decide(s *state, suspected string, earliest, now time.Time) step {
 	if s == nil || !now.Before(s.ca.Leaf.NotAfter) {
 		return step{create, now}
 	}
@@ -64,6 +70,12 @@ func (p policy) decide(s *state, now time.Time) step {
 	steps := []step{{renew, s.leaf.Leaf.NotAfter.Add(-p.leafValidity / 2)}}
 	if len(s.retiring) > 0 {
 		steps = append(steps, step{retire, s.SwitchedAt.Add(p.retireAfter)})
+	}
+	switch {
+	case s.path == "": // An administrator asked for a new path.
+		steps = append(steps, step{hide, time.Time{}})
+	case s.path == suspected:
+		steps = append(steps, step{hide, earliest})
 	}
 	switch {
 	case s.next.Leaf == nil:

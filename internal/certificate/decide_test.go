@@ -31,7 +31,8 @@ var (
 // days and a serving certificate that expires in leafEnds days.
 func sketch(caEnds, leafEnds int, changes ...func(*state)) *state {
 	s := &state{
-		ca: tls.Certificate{Leaf: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, caEnds)}},
+		path: "present",
+		ca:   tls.Certificate{Leaf: &x509.Certificate{NotAfter: epoch.AddDate(0, 0, caEnds)}},
 		leaf: tls.Certificate{Leaf: &x509.Certificate{
 			NotAfter: epoch.AddDate(0, 0, leafEnds), DNSNames: names[:1], IPAddresses: []net.IP{net.ParseIP(names[1])},
 		}},
@@ -66,6 +67,9 @@ func TestDecide(t *testing.T) {
 		reason string
 		state  *state
 		want   action
+		// suspected is a path that a user may know, and pause how long it has to be kept.
+		suspected string
+		pause     time.Duration
 		// in is how long an idle decision has nothing to do.
 		in time.Duration
 	}{
@@ -133,6 +137,22 @@ func TestDecide(t *testing.T) {
 			reason: "the old CA is trusted while a replica may serve a certificate of it",
 			state:  sketch(1000, 90, retiringIn(5*day)), want: idle, in: 5 * day,
 		},
+		"path known": {
+			reason: "the API server has printed the path to a user",
+			state:  sketch(1000, 90), suspected: "present", want: hide,
+		},
+		"path known again": {
+			reason: "a user who makes calls fail may not cause a write for each",
+			state:  sketch(1000, 90), suspected: "present", pause: time.Second, want: idle, in: time.Second,
+		},
+		"former path known": {
+			reason: "another replica has replaced the path",
+			state:  sketch(1000, 90), suspected: "former", want: idle, in: 45 * day,
+		},
+		"path removed": {
+			reason: "an administrator asked for another path",
+			state:  sketch(1000, 90, func(s *state) { s.path = "" }), pause: time.Second, want: hide,
+		},
 		"retirement due": {
 			reason: "every certificate of the old CA has expired",
 			state:  sketch(1000, 90, retiringIn(0)), want: retire,
@@ -144,7 +164,7 @@ func TestDecide(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := testPolicy.decide(tc.state, epoch)
+			got := testPolicy.decide(tc.state, tc.suspected, epoch.Add(tc.pause), epoch)
 			if got.do != tc.want {
 				t.Fatalf("%s: decided to %s, want %s", tc.reason, got.do, tc.want)
 			}

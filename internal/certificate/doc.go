@@ -10,7 +10,7 @@
 //	ca.key          key of the CA that signed the serving certificate
 //	next-ca.key     key of the next CA, in phase 1
 //	tls.crt tls.key the serving certificate
-//	path            last part of the webhooks' URL paths, which only the API server knows
+//	path            last part of the webhooks' URL paths, which only the API server should know
 //	rotation.json   times of the rotation; only a Secret of this package has this key
 //
 // # Renewal
@@ -41,6 +41,14 @@
 //
 // A deleted Secret is written again from the memory of a replica, with a new CA announced.
 // A Secret with data of another writer is refused and never overwritten.
+//
+// # Path
+//
+// The API server prints the URL of a webhook to a user whose request fails because the webhook did not answer: the
+// operator is down, or too slow. So a replica replaces the path when it starts ([Manager.Begin]), with each
+// certificate, when a caller gave up on a call ([Manager.Suspect]), and when an administrator removes the key path
+// from the Secret. A replica accepts the former path until [Options.OnBundle] has written the new one, and 2 seconds
+// more. A replica that is called with an unknown path reads the Secret, at most once a second.
 //
 // # Requests
 //

@@ -34,28 +34,34 @@ type Options struct {
 	// RetireAfter is how long after the switch to a new CA the old CA is trusted: 90 days by
 	// default. Every serving certificate of the old CA has expired by then.
 	RetireAfter time.Duration
+	// PathPause is the least time between two new paths of this process: 10 seconds by default. A user
+	// who makes one call after another fail costs two writes in this time.
+	PathPause time.Duration
 }
 
 // Bundle has the data for the API server and the webhook server.
 type Bundle struct {
 	// CA holds every CA to trust, as PEM, for caBundle in webhook configurations.
 	CA []byte
-	// Path is the last part of the webhooks' URL paths. Only the API server knows Path: Path
-	// authenticates the API server, which presents no client certificate.
+	// Path is the last part of the webhooks' URL paths, which few clients but the API server know. The API server
+	// prints the whole URL to a user whose request fails because a webhook did not answer. So every start of
+	// a replica, every new certificate and [Manager.Suspect] replace Path.
 	Path string
 	// Certificate is the present serving certificate with its key.
 	Certificate tls.Certificate
 }
 
 // Manager keeps the certificates in one Secret. Every replica has a Manager: call
-// [Manager.Ensure] before serving, and then [Manager.Start].
+// [Manager.Begin] before serving, and then [Manager.Start].
 type Manager struct {
 	options Options
 	policy  policy
 	clock   clock.Clock
 	// published is the last bundle that [Options.OnBundle] accepted. Only [Manager.Start] uses published.
-	published []byte
+	published string
 	held      atomic.Pointer[held]
+	paths     paths
+	wake      chan struct{} // wakes Start after Suspect
 }
 
 // held is the Secret as this process last read it.
@@ -67,11 +73,25 @@ type held struct {
 
 // New returns a [Manager]. New sends no request.
 func New(options Options) *Manager {
-	return &Manager{options: options, clock: clock.RealClock{}, policy: policy{
+	return &Manager{options: options, clock: clock.RealClock{}, wake: make(chan struct{}, 1), policy: policy{
 		names: options.Names, caValidity: caValidity, leafValidity: leafValidity,
 		propagationDelay: cmp.Or(options.PropagationDelay, propagationDelay),
 		retireAfter:      cmp.Or(options.RetireAfter, leafValidity),
+		pathPause:        cmp.Or(options.PathPause, pathPause),
 	}}
+}
+
+// Begin is [Manager.Ensure] for a replica that begins to serve. Begin also replaces the path: while no replica
+// ran, the API server printed the path to each user whose request failed.
+func (m *Manager) Begin(ctx context.Context) (Bundle, error) {
+	_, s, err := m.read(ctx)
+	if err != nil {
+		return Bundle{}, err
+	}
+	if s != nil {
+		m.paths.suspect(s.path)
+	}
+	return m.Ensure(ctx)
 }
 
 // Ensure creates or renews the certificates if that is due, loads them into memory and returns

@@ -430,9 +430,12 @@ func TestIdleCost(t *testing.T) {
 	if _, w := counter.counts(); w != writes+1 {
 		t.Errorf("a renewal took %d writes, want 1", w-writes)
 	}
-	if calls, _ := f.seen(); calls != 1 {
-		t.Errorf("OnBundle was called %d times for one bundle", calls)
-	}
+	testenv.Eventually(t, func() error {
+		if calls, _ := f.seen(); calls != 2 {
+			return fmt.Errorf("OnBundle was called %d times, want 2: at the start and for the new path", calls)
+		}
+		return nil
+	})
 }
 
 func TestUnreachableSecretIsAnError(t *testing.T) {

@@ -1,7 +1,6 @@
 package certificate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -78,6 +77,8 @@ func (m *Manager) sleep(ctx context.Context, until time.Time, changes <-chan wat
 		case <-ctx.Done():
 			return false
 		case <-m.clock.After(min(left, clockCheck)):
+		case <-m.wake:
+			return true
 		case change, open := <-changes:
 			secret, read := change.Object.(*corev1.Secret)
 			if !open || !read {
@@ -99,9 +100,10 @@ func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bu
 		if err != nil {
 			return time.Time{}, err
 		}
-		due := m.policy.decide(s, m.clock.Now())
+		suspected, earliest := m.paths.wish(m.policy.pathPause)
+		due := m.policy.decide(s, suspected, earliest, m.clock.Now())
 		if due.do == idle || due.do == publish {
-			m.held.Store(&held{version: secret.ResourceVersion, state: s, bundle: s.exported()})
+			m.hold(secret, s)
 			if err := m.publish(ctx, onBundle); err != nil {
 				return time.Time{}, err
 			}
@@ -119,6 +121,9 @@ func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bu
 		}
 		log.FromContext(ctx).Info("Changing webhook certificates", "action", due.do, "secret", m.options.Secret,
 			"trustedAuthorities", len(after.bundle()), "servingExpires", after.leaf.Leaf.NotAfter)
+		if s != nil { // The API server calls this path until the configurations have the new one.
+			m.paths.replace(s.path, m.clock.Now())
+		}
 		if err := m.write(ctx, secret, after); err != nil {
 			return time.Time{}, err
 		}
@@ -127,10 +132,18 @@ func (m *Manager) advance(ctx context.Context, onBundle func(context.Context, Bu
 		m.options.Secret)
 }
 
-// publish calls onBundle with the CAs in memory, unless onBundle has accepted them already.
+// hold loads a Secret into memory.
+func (m *Manager) hold(secret *corev1.Secret, s *state) {
+	bundle := s.exported()
+	m.paths.set(bundle.Path)
+	m.held.Store(&held{version: secret.ResourceVersion, state: s, bundle: bundle})
+}
+
+// publish calls onBundle with the CAs and the path in memory, unless onBundle has accepted both already.
 func (m *Manager) publish(ctx context.Context, onBundle func(context.Context, Bundle) error) error {
 	bundle := m.held.Load().bundle
-	if onBundle == nil || bytes.Equal(m.published, bundle.CA) {
+	text := bundle.Path + "\n" + string(bundle.CA)
+	if onBundle == nil || m.published == text {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, publishTimeout)
@@ -138,6 +151,7 @@ func (m *Manager) publish(ctx context.Context, onBundle func(context.Context, Bu
 	if err := onBundle(ctx, bundle); err != nil {
 		return fmt.Errorf("publish CAs of webhooks: %w", err)
 	}
-	m.published = bundle.CA
+	m.published = text
+	m.paths.published(m.clock.Now())
 	return nil
 }

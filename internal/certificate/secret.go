@@ -12,6 +12,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,10 @@ const (
 
 // leastPath is the length of rand.Text, whose 26 letters hold 128 random bits.
 const leastPath = 26
+
+// PathKey is the key of the Secret with [Bundle.Path]. Who removes the key, or empties its value, makes a running
+// operator write a new path.
+const PathKey = keyPath
 
 // errForeign is returned for a Secret whose data this package did not write.
 var errForeign = errors.New("the Secret holds data that is not ours: name another one, or delete it")
@@ -120,11 +125,11 @@ func (s *state) encode() (map[string][]byte, error) {
 // decode checks that the parts of the Secret belong together, so that a Secret that was
 // edited in part is never served.
 func decode(data map[string][]byte) (*state, error) {
-	s := &state{path: string(data[keyPath])}
+	s := &state{path: strings.ToLower(string(data[keyPath]))} // An earlier release wrote capital letters.
 	if err := json.Unmarshal(data[keyRecord], &s.record); err != nil {
 		return nil, fmt.Errorf("read %s: %w", keyRecord, err)
 	}
-	if len(s.path) < leastPath || url.PathEscape(s.path) != s.path {
+	if s.path != "" && (len(s.path) < leastPath || url.PathEscape(s.path) != s.path) {
 		return nil, fmt.Errorf("read %s: it is not a secret part of a path", keyPath)
 	}
 	var err error

@@ -26,8 +26,7 @@ type state struct {
 	next tls.Certificate
 	// retiring are the CAs of earlier rotations that are still trusted, newest first.
 	retiring []*x509.Certificate
-	// path is [Bundle.Path]. A rotation keeps the path, since the API server calls only one
-	// path at a time.
+	// path is [Bundle.Path], or "" if an administrator has asked for a new path.
 	path string
 
 	record
@@ -52,20 +51,27 @@ func (s *state) bundle() []*x509.Certificate {
 	return append(certs, s.retiring...)
 }
 
-// exported returns the [Bundle] of a state. The path is in lower case: the API server refuses other letters in
-// clientConfig.service.path, and an earlier release wrote some into the Secret.
+// exported returns the [Bundle] of a state.
 func (s *state) exported() Bundle {
-	return Bundle{CA: encodeCerts(s.bundle()...), Path: strings.ToLower(s.path), Certificate: s.leaf}
+	return Bundle{CA: encodeCerts(s.bundle()...), Path: s.path, Certificate: s.leaf}
 }
 
-// perform returns the state after an action. All keys are created here.
+// newPath returns a path: lower case, as the API server refuses other letters in clientConfig.service.path.
+func newPath() string { return strings.ToLower(rand.Text()) }
+
+// perform returns the state after an action. All keys and paths are created here. The path changes with every
+// certificate: a call that failed for a certificate may have shown the path.
 func (p policy) perform(do action, s *state, now time.Time) (*state, error) {
-	after := state{path: rand.Text()}
+	var after state
 	if s != nil {
 		after = *s
 	}
+	if do != publish && do != retire {
+		after.path = newPath()
+	}
 	var err error
 	switch do {
+	case hide:
 	case create:
 		after = state{path: after.path}
 		if after.ca, err = newAuthority(now, p.caValidity); err != nil {

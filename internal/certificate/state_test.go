@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,8 +182,8 @@ func TestRepeatedRotationsAreBounded(t *testing.T) {
 func TestAnnounceAgain(t *testing.T) {
 	steady := mustStep(t, nil, create, epoch)
 	announced := mustStep(t, steady, announce, epoch)
-	if announced.path != steady.path {
-		t.Error("the API server would call a path that no webhook serves")
+	if announced.path == steady.path {
+		t.Error("the path stays with another CA")
 	}
 	if announced.next.Leaf == nil || !announced.leaf.Leaf.Equal(steady.leaf.Leaf) {
 		t.Error("an announced CA may not sign yet")
@@ -198,9 +197,13 @@ func TestAnnounceAgain(t *testing.T) {
 // TestPathOfService: the API server takes each part of the path of a Service's webhook for the name of a
 // subdomain.
 func TestPathOfService(t *testing.T) {
-	earlier := *mustStep(t, nil, create, epoch)
-	earlier.path = "O54SWEB6UEV2RTZTMQFY6HSJAV"
-	for _, s := range []*state{mustStep(t, nil, create, epoch), &earlier} {
+	data := encoded(t)
+	data[keyPath] = []byte("O54SWEB6UEV2RTZTMQFY6HSJAV")
+	earlier, err := decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*state{mustStep(t, nil, create, epoch), earlier} {
 		if problems := validation.IsDNS1123Subdomain(s.exported().Path); len(problems) > 0 {
 			t.Errorf("the path %s: %v", s.exported().Path, problems)
 		}
@@ -216,8 +219,8 @@ func TestIdleIsNoStep(t *testing.T) {
 func TestEncodeRoundTrip(t *testing.T) {
 	states, _ := rotation(t)
 	states[1] = mustStep(t, states[1], publish, epoch)
-	if path := states[0].path; slices.ContainsFunc(states, func(s *state) bool { return s.path != path }) {
-		t.Error("the path changes in a rotation")
+	if retired := states[len(states)-1]; states[0].path == retired.path {
+		t.Error("the path stays over a rotation")
 	}
 	for phase, s := range states {
 		data, err := s.encode()
@@ -235,7 +238,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		if diff := cmp.Diff(data, again); diff != "" {
 			t.Errorf("phase %d changes by being read (-want, +got):\n%s", phase, diff)
 		}
-		if got, want := testPolicy.decide(back, epoch), testPolicy.decide(s, epoch); got != want {
+		if got, want := testPolicy.decide(back, "", epoch, epoch), testPolicy.decide(s, "", epoch, epoch); got != want {
 			t.Errorf("phase %d: a restart decides %v, the process before it %v", phase, got, want)
 		}
 	}
@@ -255,7 +258,6 @@ func TestDecodeRefusesWhatDoesNotBelongTogether(t *testing.T) {
 		"no key":                    {keyCA, nil, "find the certificate of ca.key in ca.crt"},
 		"certificate in key":        {keyCA, one[keyBundle], "find the certificate of ca.key"},
 		"next key without its cert": {keyNext, other[keyCA], "find the certificate of next-ca.key in ca.crt"},
-		"no path":                   {keyPath, nil, "read path: it is not a secret"},
 		"short path":                {keyPath, []byte("abc"), "read path: it is not a secret"},
 		"path with a slash":         {keyPath, bytes.Repeat([]byte("a/"), 20), "read path: it is not a secret"},
 		"broken record":             {keyRecord, []byte("{"), "read rotation.json"},
@@ -304,7 +306,7 @@ func live(t *rapid.T, p policy, decisions int) {
 	now, busy := epoch, 0
 	var s *state
 	for range decisions {
-		d := p.decide(s, now)
+		d := p.decide(s, "", now, now)
 		busy++
 		switch {
 		case busy > 5:

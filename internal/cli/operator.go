@@ -158,6 +158,12 @@ func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
 		"address by which the API server reaches this process from outside the cluster")
 	f.IntVar(&c.options.WebhookPort, "webhook-port", 0,
 		"port of the webhooks (default 9443, or any free one with --webhook-host)")
+	f.StringSliceVar(&c.options.AdmissionFrom, "admission-from", nil,
+		"networks of the API servers, as in 10.0.0.0/28: the webhook server closes connections of other clients "+
+			"(default any client)")
+	f.StringVar(&c.options.AdmissionClientCA, "admission-client-ca", "",
+		"file with the CA, as PEM, of the client certificates that the API servers present to webhooks: others get no "+
+			"answer; use a CA that signs nothing else")
 }
 
 // parseKinds sets the resources of app.Options from their flags.

@@ -14,6 +14,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -187,4 +188,38 @@ func Decode[T any](req admission.Request, empty func() T) (obj, old T, err error
 		return obj, old, fmt.Errorf("read old %s: %w", req.Kind.Kind, err)
 	}
 	return obj, old, nil
+}
+
+// Origin carries out the effects of admission reviews. An admission handler MUST NOT write, or record an event, by
+// itself: any client that reaches the webhook may have sent the review.
+type Origin interface {
+	// Do calls effect if the API server is proven to have sent the review to which the context belongs, now (done
+	// is true, and err is the error of effect) or after the answer, or never.
+	Do(ctx context.Context, request Repeat, effect func(context.Context) error) (done bool, err error)
+	// Prepare begins the proof after the answer, if Do could not prove it during a review. The next review of the
+	// same connection then has its effect at once, also if its object is gone after the answer.
+	Prepare(ctx context.Context, request Repeat)
+}
+
+// Repeat is the request of a review. An [Origin] sends a dry run of the same request.
+type Repeat struct {
+	// Resource is the resource of the object.
+	Resource schema.GroupVersionResource
+	// Namespace and Name name the object.
+	Namespace, Name string
+	// Eviction says that the request evicts the Pod, and does not delete it.
+	Eviction bool
+	// Unproven, if set, is called after the answer if nothing proves that the API server has sent the review, such
+	// as when the object is gone, so that no dry run reaches the webhook. Unproven MUST NOT trust the review.
+	Unproven func(context.Context) error
+}
+
+// RepeatOf returns the request of a review of a deletion or an eviction.
+func RepeatOf(req admission.Request) Repeat {
+	return Repeat{
+		Resource: schema.GroupVersionResource{
+			Group: req.Resource.Group, Version: req.Resource.Version, Resource: req.Resource.Resource,
+		},
+		Namespace: req.Namespace, Name: req.Name, Eviction: req.SubResource == "eviction",
+	}
 }

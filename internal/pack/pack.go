@@ -144,6 +144,8 @@ type Environment struct {
 	// NewCache makes a cache besides that of the manager, of the namespaces that the operator
 	// works in.
 	NewCache func(cache.Options) (cache.Cache, error)
+	// Origin carries out what a review does beyond its answer. Origin is nil without webhooks.
+	Origin Origin
 	// Trace returns an http.RoundTripper that makes a span of each request within a pass, for
 	// requests to clouds. Without traces, Trace returns its argument.
 	Trace func(http.RoundTripper) http.RoundTripper

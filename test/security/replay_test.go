@@ -174,23 +174,6 @@ func TestForgedReview(t *testing.T) {
 	l.Exists(used)
 }
 
-// TestForgedReviewByInsider is the same by somebody who has seen the secret part of the
-// path, as whoever reads webhook configurations can. It is taken for a refusal. But what
-// the garbage collector asks for shows: here nothing is to be collected.
-func TestForgedReviewByInsider(t *testing.T) {
-	operator.Start(t)
-	l, used, u := replaying(t)
-	post(t, l.webhook(), l.forged(used))
-	if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(u), u); err != nil {
-		t.Fatal(err)
-	}
-	if r := u.Status.Refused; len(r) != 1 || r[0].User != garbageCollector {
-		t.Fatalf("recorded is %+v: the review has not reached who records", r)
-	}
-	l.release(u)
-	l.Exists(used)
-}
-
 const garbageCollector = "system:serviceaccount:kube-system:generic-garbage-collector"
 
 // webhook returns by which URL the API server asks.

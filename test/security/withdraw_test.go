@@ -28,15 +28,19 @@ func (l land) withdraw(user string) (code int, said string) {
 	return code, out.String()
 }
 
-// checkRecorded checks how many refused deletions are on record.
+// checkRecorded checks how many refused deletions are on record. A deletion is recorded once an echo has proven that
+// the API server has sent its review.
 func (l land) checkRecorded(u *protectionv1beta1.Usage, want int) {
 	l.T.Helper()
-	if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
-		l.T.Fatal(err)
-	}
-	if got := len(u.Status.Refused); got != want {
-		l.T.Errorf("%d refused deletions are on record, want %d", got, want)
-	}
+	testenv.Eventually(l.T, func() error {
+		if err := l.C.Get(l.T.Context(), client.ObjectKeyFromObject(u), u); err != nil {
+			return err
+		}
+		if got := len(u.Status.Refused); got != want {
+			return fmt.Errorf("%d refused deletions are on record, want %d", got, want)
+		}
+		return nil
+	})
 }
 
 // TestWithdraw: who is refused a deletion hears that it will be carried out, until when, and
@@ -63,8 +67,8 @@ func TestWithdraw(t *testing.T) {
 		l.checkRecorded(u, 1)
 		until := u.Status.Refused[0].Time.Add(24 * time.Hour).UTC().Format(time.RFC3339)
 		for _, word := range []string{
-			"The resource is used by 1 resource(s): Secret/using (Usage usage in namespace " + l.NS + "). The deletion is " +
-				"recorded",
+			"The resource is used by 1 resource(s): Secret/using (Usage usage in namespace " + l.NS + "). The deletion ",
+			"recorded",
 			user, until, "kubectl kinship withdraw ConfigMap used -n " + l.NS,
 		} {
 			if !strings.Contains(text, word) {

@@ -33,7 +33,7 @@ const (
 // override on the Usage. Controllers of Kubernetes, such as the garbage collector, never
 // override: the author of the annotation may be the user for whom the controller deletes.
 func (h *deletionHandler) override(
-	ctx context.Context, req admission.Request, meta *metav1.PartialObjectMetadata, found holders,
+	ctx context.Context, req admission.Request, obj relation.Object, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
 	if len(found.edges) == 0 || isKubernetesController(req.UserInfo.Username) {
 		return found.edges, nil
@@ -71,19 +71,41 @@ func (h *deletionHandler) override(
 		// A namespace may have thousands of Usages, and an event for each would be too many.
 		if !slices.Contains(overridden, e.Declarer) && len(overridden) < guard.MaxNamed {
 			overridden = append(overridden, e.Declarer)
-			h.recordOverride(req, meta, found.get(e.Declarer))
+			if err := h.recordOverride(ctx, req, obj, found.get(e.Declarer)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return left, nil
 }
 
-// recordOverride records an event on a Usage that was overridden.
-func (h *deletionHandler) recordOverride(req admission.Request, meta *metav1.PartialObjectMetadata, u usage) {
+// recordOverride records an event on a Usage that was overridden. The event names the user if the API server is proven
+// to have sent the review, and else only says that the object is gone, if that is so.
+func (h *deletionHandler) recordOverride(
+	ctx context.Context, req admission.Request, obj relation.Object, u usage,
+) error {
 	if u == nil || isDryRun(req) {
-		return
+		return nil
 	}
-	h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
-		"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, meta.Name)
+	record := func(format string, args ...any) {
+		h.events.Eventf(u, nil, "Warning", "Overridden", "Delete", format, args...)
+	}
+	request := repeatOf(req, obj)
+	request.Unproven = func(ctx context.Context) error {
+		live, err := h.ledger.watcher.Live(ctx, obj.ID)
+		if err != nil && !relation.IsGone(err) {
+			return err
+		}
+		if err != nil || live.UID != obj.UID || live.Deleting {
+			record("%s/%s was deleted despite this Usage", req.Kind.Kind, obj.ID.Name)
+		}
+		return nil
+	}
+	_, err := h.origin.Do(ctx, request, func(context.Context) error {
+		record("%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, obj.ID.Name)
+		return nil
+	})
+	return err
 }
 
 func namesUsage(wish string, id object.ID) bool {

@@ -1,0 +1,98 @@
+package admission
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+
+	"github.com/kinship-dev/kinship/internal/listen"
+)
+
+// connection is what the server knows of a client's connection.
+type connection struct {
+	conn     net.Conn
+	listener *listen.Listener
+	once     sync.Once
+	// proven is closed once the connection is known to be one of the API server's.
+	proven chan struct{}
+	// ended is closed with the connection.
+	ended chan struct{}
+
+	mu sync.Mutex
+	// afterwards are the effects that wait until the API server has read the answer to its request.
+	afterwards []func()
+	closed     bool
+}
+
+func newConnection(c net.Conn, l *listen.Listener) *connection {
+	return &connection{conn: c, listener: l, proven: make(chan struct{}), ended: make(chan struct{})}
+}
+
+type connectionKey struct{}
+
+func withConnection(ctx context.Context, c *connection) context.Context {
+	return context.WithValue(ctx, connectionKey{}, c)
+}
+
+// connectionOf returns the connection of a request, or nil.
+func connectionOf(ctx context.Context) *connection {
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return c
+}
+
+// trust keeps the connection open when the listener has to close others.
+func (c *connection) trust() { c.listener.Trust(c.conn) }
+
+// prove records that the API server uses the connection.
+func (c *connection) prove() { c.once.Do(func() { close(c.proven) }) }
+
+// isMultiplexed reports whether several requests may be under way at once, by HTTP/2. Only then an echo can arrive
+// while a review waits.
+func (c *connection) isMultiplexed() bool {
+	secure, ok := c.conn.(*tls.Conn)
+	return ok && secure.ConnectionState().NegotiatedProtocol == "h2"
+}
+
+func (c *connection) isProven() bool {
+	select {
+	case <-c.proven:
+		return true
+	default:
+		return false
+	}
+}
+
+// maxAfterwards bounds the effects that wait on one connection: HTTP/1.1 has one request at a time.
+const maxAfterwards = 4
+
+// later calls do in a goroutine once the answer to the present request is sent, unless the connection ends before.
+func (c *connection) later(do func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed && len(c.afterwards) < maxAfterwards {
+		c.afterwards = append(c.afterwards, do)
+	}
+}
+
+// idle starts the effects of later: the answer was sent in full.
+func (c *connection) idle() {
+	c.mu.Lock()
+	waiting := c.afterwards
+	c.afterwards = nil
+	c.mu.Unlock()
+	for _, do := range waiting {
+		go do()
+	}
+}
+
+// end drops the effects of later: the client closed the connection, and may have given up on the request.
+func (c *connection) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.closed = true
+		close(c.ended)
+	}
+	c.afterwards = nil
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+
+	"github.com/kinship-dev/kinship/internal/admission"
+	"github.com/kinship-dev/kinship/internal/pack"
+)
+
+// admission returns the options of the webhook server, without Certificates.
+func (o Options) admission() (admission.Options, error) {
+	options := admission.Options{
+		Host: o.WebhookHost, Port: o.WebhookPort, Protocols: o.WebhookProtocols, Log: o.Log.WithName("webhooks"),
+	}
+	for _, network := range o.AdmissionFrom {
+		prefix, err := parseNetwork(network)
+		if err != nil {
+			return options, err
+		}
+		options.From = append(options.From, prefix)
+	}
+	if o.AdmissionClientCA == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(o.AdmissionClientCA)
+	if err != nil {
+		return options, fmt.Errorf("--admission-client-ca is %q: read the CAs of the API servers: %w", o.AdmissionClientCA, err)
+	}
+	options.ClientCAs = x509.NewCertPool()
+	if !options.ClientCAs.AppendCertsFromPEM(text) {
+		return options, fmt.Errorf("--admission-client-ca is %q: the file has no certificate in PEM", o.AdmissionClientCA)
+	}
+	return options, nil
+}
+
+// parseNetwork reads a network such as 10.0.0.0/28, or one address.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if ip, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(ip, ip.BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	if err != nil {
+		return prefix, fmt.Errorf("--admission-from has %q: it must be a network or an address of the API servers, "+
+			"such as 10.0.0.0/28", text)
+	}
+	return prefix, nil
+}
+
+// checkAdmission returns an error for options of the webhook server that can't work.
+func checkAdmission(o Options) error {
+	_, err := o.admission()
+	if o.AdmissionClientCA == "" && len(o.AdmissionFrom) == 0 {
+		return err
+	}
+	if o.Enforcement == pack.ByPolicy {
+		err = errors.Join(err, errors.New("--admission-from and --admission-client-ca need webhooks, and --enforcement is policy"))
+	}
+	return err
+}
