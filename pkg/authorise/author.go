@@ -11,12 +11,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AuthorsAnnotation records who wrote the spec of an object, as a JSON list. Only an admission
-// webhook may set the annotation: the webhook replaces the value that a user sends.
-const AuthorsAnnotation = "kinship.dev/authors"
+const (
+	// AuthorsAnnotation records who wrote the spec, the labels and the annotations of an object, as a JSON list. Only
+	// an admission webhook may set the annotation: the webhook replaces the value that a user sends ([Record]).
+	AuthorsAnnotation = "kinship.dev/authors"
+	// RenderedAnnotation records, in the same form, the authors of the objects from which the operator made an object.
+	// The annotation is one of its own, so that the operator's writes keep the users in AuthorsAnnotation, who
+	// changed the made object afterwards.
+	RenderedAnnotation = "kinship.dev/rendered-authors"
+	// TakeAnnotation makes the user whom it names the only author of an object, if this user sets the annotation. The
+	// webhook removes the annotation.
+	TakeAnnotation = "kinship.dev/take-authorship"
+)
 
-// maxAuthors bounds the size of [AuthorsAnnotation] in bytes. A user may be in thousands of groups.
-const maxAuthors = 64 << 10
+// Annotations are the annotations that say who wrote an object. A pack MUST NOT copy these annotations into another
+// object, and MUST NOT let a user's path set them.
+var Annotations = []string{AuthorsAnnotation, RenderedAnnotation, TakeAnnotation}
+
+// Bounds of [AuthorsAnnotation]. A user may be in thousands of groups.
+const (
+	// maxBytes is the size of the value.
+	maxBytes = 64 << 10
+	// maxAuthors is the number of authors. Each author costs a SubjectAccessReview for each kind.
+	maxAuthors = 16
+)
 
 // Author is a user who wrote a spec. Author lacks UserInfo.Extra, which can contain secrets.
 type Author struct {
@@ -35,10 +53,13 @@ func (a Author) user() authenticationv1.UserInfo {
 }
 
 // FormatAuthors returns the value of [AuthorsAnnotation]. Each author is there once, in a fixed
-// order. The error says that the value is too long.
+// order, with the groups of the last entry. The error says that the value is too long.
 func FormatAuthors(authors ...Author) (string, error) {
 	var texts []string
-	for _, a := range authors {
+	for i, a := range authors {
+		if slices.ContainsFunc(authors[i+1:], func(b Author) bool { return b.Username == a.Username && b.UID == a.UID }) {
+			continue
+		}
 		text, err := json.Marshal(a)
 		if err != nil {
 			return "", fmt.Errorf("write author %s: %w", a.Username, err)
@@ -46,23 +67,38 @@ func FormatAuthors(authors ...Author) (string, error) {
 		texts = append(texts, string(text))
 	}
 	slices.Sort(texts)
-	all := "[" + strings.Join(slices.Compact(texts), ",") + "]"
-	if len(all) > maxAuthors {
+	if len(texts) > maxAuthors {
+		return "", fmt.Errorf("the object has %d authors, and at most %d fit into annotation %s: a user who may create "+
+			"everything that the object describes can take it over with the annotation %s=USER",
+			len(texts), maxAuthors, AuthorsAnnotation, TakeAnnotation)
+	}
+	all := "[" + strings.Join(texts, ",") + "]"
+	if len(all) > maxBytes {
 		return "", fmt.Errorf("the authors need %d bytes in annotation %s, and at most %d fit: "+
-			"use an account with fewer groups", len(all), AuthorsAnnotation, maxAuthors)
+			"use an account with fewer groups", len(all), AuthorsAnnotation, maxBytes)
 	}
 	return all, nil
 }
 
-// AuthorsOf returns the authors in [AuthorsAnnotation]. If the annotation is missing or can't be
-// decoded, AuthorsOf returns none: then no author has any right, and [Reviewer.Denied] denies every
-// [Action].
-func AuthorsOf(obj metav1.Object) []Author {
-	var authors []Author
-	if err := json.Unmarshal([]byte(obj.GetAnnotations()[AuthorsAnnotation]), &authors); err != nil {
-		return nil
+// AuthorsOf returns the authors in [AuthorsAnnotation] and [RenderedAnnotation]. If both annotations are missing, or
+// one can't be decoded, AuthorsOf returns none: then no author has any right, and [Permit.Check] refuses every
+// kind.
+func AuthorsOf(obj metav1.Object) []Author { return authorsIn(obj.GetAnnotations()) }
+
+func authorsIn(annotations map[string]string) []Author {
+	var all []Author
+	for _, name := range []string{AuthorsAnnotation, RenderedAnnotation} {
+		text, ok := annotations[name]
+		if !ok {
+			continue
+		}
+		var authors []Author
+		if err := json.Unmarshal([]byte(text), &authors); err != nil {
+			return nil
+		}
+		all = append(all, authors...)
 	}
-	return authors
+	return all
 }
 
 // Denied asks by SubjectAccessReviews, and returns the first [Author] who lacks the right to one of

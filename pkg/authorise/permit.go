@@ -60,8 +60,9 @@ func (p Permit) Check(
 		return reconcile.Fail(p.Reason, err)
 	case who != "":
 		resource := schema.GroupResource{Group: what.Group, Resource: what.Resource}
-		return reconcile.WaitFor(permitRetry, p.Reason, "the author %s may not %s %s in namespace %s",
-			who, verb, resource, namespace)
+		return reconcile.WaitFor(permitRetry, p.Reason, "the author %s may not %s %s in namespace %s: grant the right, or "+
+			"take the object over in the name of a user who has it, with annotation %s=USER",
+			who, verb, resource, namespace, TakeAnnotation)
 	default:
 		return reconcile.Outcome{}
 	}

@@ -28,59 +28,94 @@ type written struct {
 }
 
 // instruction returns the fields that a pack copies into other objects: the spec, the labels and the
-// annotations. No pack copies LastAppliedConfigAnnotation.
+// annotations. No pack copies LastAppliedConfigAnnotation or [Annotations].
 func (w written) instruction() written {
 	annotations := maps.Clone(w.Metadata.Annotations)
-	delete(annotations, AuthorsAnnotation)
+	for _, name := range Annotations {
+		delete(annotations, name)
+	}
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	return written{metav1.ObjectMeta{Labels: w.Metadata.Labels, Annotations: annotations}, w.Spec}
 }
 
-// Record returns the patches with which a mutating webhook writes [AuthorsAnnotation]. The author is the
-// user who changed the spec, a label or an annotation last. A write that changes none of the three keeps
-// the authors on record, whatever annotation the user sends. Labels and annotations count because a pack
-// such as oam copies labels and annotations into workloads: an annotation of an Ingress is as powerful as
-// spec.rules.
+// Record returns the patches with which a mutating webhook writes [AuthorsAnnotation]. A user who changes the spec, a
+// label or an annotation becomes one more author: the parts that the user leaves as they are stay the work of
+// the earlier authors. Example: an administrator annotates all Components. Each Component then has its
+// tenant and the administrator as authors, and what the tenant wrote needs the tenant's rights as before.
+//
+// A write that changes none of the three keeps the authors on record, whatever annotation the user sends. Labels and
+// annotations count because a pack such as oam copies both into workloads: an annotation of an Ingress is
+// as powerful as spec.rules. An object without authors on record stays without, since nobody knows who wrote it. A user
+// becomes the only author by creating the object again, or by [TakeAnnotation] with the user's own name.
 func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 	var now, old written
 	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
 		return nil, fmt.Errorf("read object: %w", err)
 	}
-	want, err := FormatAuthors(AuthorOf(req.UserInfo))
-	if err != nil {
-		return nil, err
-	}
 	if req.Operation == admissionv1.Update {
 		if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
 			return nil, fmt.Errorf("read old object: %w", err)
 		}
-		if equality.Semantic.DeepEqual(now.instruction(), old.instruction()) {
-			want = old.Metadata.Annotations[AuthorsAnnotation]
-		}
+	}
+	want, err := recorded(req, now, old)
+	if err != nil {
+		return nil, err
 	}
 	return annotate(now.Metadata.Annotations, want), nil
 }
 
-// annotate returns the JSON patches that set [AuthorsAnnotation] of an object to want.
-func annotate(present map[string]string, want string) []webhook.JSONPatchOp {
-	const path = "/metadata/annotations"
-	key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(AuthorsAnnotation)
-	got, has := present[AuthorsAnnotation]
-	switch {
-	case has && want == "":
-		return []webhook.JSONPatchOp{{Operation: "remove", Path: key}}
-	case got == want:
-		return nil
-	case present == nil:
-		return []webhook.JSONPatchOp{
-			{Operation: "add", Path: path, Value: map[string]string{AuthorsAnnotation: want}},
+// recorded returns the values that [Annotations] have after a request. A missing value means that the annotation is
+// removed.
+func recorded(req *admissionv1.AdmissionRequest, now, old written) (map[string]string, error) {
+	kept := map[string]string{}
+	for _, name := range []string{AuthorsAnnotation, RenderedAnnotation} {
+		if value, ok := old.Metadata.Annotations[name]; ok {
+			kept[name] = value
 		}
-	default:
-		return []webhook.JSONPatchOp{{Operation: "add", Path: key, Value: want}}
 	}
+	author := AuthorOf(req.UserInfo)
+	taker, takes := now.Metadata.Annotations[TakeAnnotation]
+	authors := append(authorsIn(old.Metadata.Annotations), author)
+	switch {
+	case takes && taker != author.Username:
+		return nil, fmt.Errorf("annotation %s is %q: only a user can take over an object in the user's own name, which is %q",
+			TakeAnnotation, taker, author.Username)
+	case takes || req.Operation != admissionv1.Update:
+		delete(kept, RenderedAnnotation)
+		authors = []Author{author}
+	case equality.Semantic.DeepEqual(now.instruction(), old.instruction()), len(authors) == 1:
+		return kept, nil // Nothing that counts has changed, or nobody knows the other authors.
+	}
+	var err error
+	kept[AuthorsAnnotation], err = FormatAuthors(authors...)
+	return kept, err
 }
 
-// Forget removes [AuthorsAnnotation] of objects that were written after a metadata.resourceVersion
+// annotate returns the JSON patches that give [Annotations] of an object the wanted values.
+func annotate(present, want map[string]string) []webhook.JSONPatchOp {
+	const path = "/metadata/annotations"
+	if present == nil {
+		if len(want) == 0 {
+			return nil
+		}
+		return []webhook.JSONPatchOp{{Operation: "add", Path: path, Value: want}}
+	}
+	var patches []webhook.JSONPatchOp
+	for _, name := range Annotations {
+		key := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		got, has := present[name]
+		value, wanted := want[name]
+		switch {
+		case wanted && (!has || got != value):
+			patches = append(patches, webhook.JSONPatchOp{Operation: "add", Path: key, Value: value})
+		case has && !wanted:
+			patches = append(patches, webhook.JSONPatchOp{Operation: "remove", Path: key})
+		}
+	}
+	return patches
+}
+
+// Forget removes [AuthorsAnnotation] and [RenderedAnnotation] of objects that were written after a metadata.resourceVersion
 // (since). A guard was missing from then on, so a user could write the annotation. lists are empty
 // lists of the kinds to read, such as an ApplicationConfigurationList.
 func Forget(ctx context.Context, c client.Client, owner, since string, lists ...client.ObjectList) error {
@@ -105,9 +140,11 @@ func Forget(ctx context.Context, c client.Client, owner, since string, lists ...
 
 func forget(ctx context.Context, c client.Client, owner, since string, obj client.Object) error {
 	order, err := object.CompareVersions(obj.GetResourceVersion(), since)
-	if err != nil || order <= 0 || obj.GetAnnotations()[AuthorsAnnotation] == "" {
+	_, recorded := obj.GetAnnotations()[AuthorsAnnotation]
+	_, rendered := obj.GetAnnotations()[RenderedAnnotation]
+	if err != nil || order <= 0 || !recorded && !rendered {
 		return err
 	}
-	patch := []byte(`{"metadata":{"annotations":{"` + AuthorsAnnotation + `":null}}}`)
+	patch := []byte(`{"metadata":{"annotations":{"` + AuthorsAnnotation + `":null,"` + RenderedAnnotation + `":null}}}`)
 	return client.IgnoreNotFound(c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(owner)))
 }

@@ -19,6 +19,8 @@ var fixed = [][]string{
 	{"metadata", "finalizers"},
 	{"metadata", "managedFields"},
 	{"metadata", "annotations", authorise.AuthorsAnnotation},
+	{"metadata", "annotations", authorise.RenderedAnnotation},
+	{"metadata", "annotations", authorise.TakeAnnotation},
 	{"status"},
 }
 

@@ -248,13 +248,15 @@ func value(n *int32) int32 {
 }
 
 // inherited merges labels or annotations; later maps override earlier maps. inherited leaves out
-// LastAppliedConfigAnnotation and AuthorsAnnotation, which concern the ContainerizedWorkload alone.
+// LastAppliedConfigAnnotation and authorise.Annotations, which concern the ContainerizedWorkload alone.
 func inherited(all ...map[string]string) map[string]string {
 	sum := map[string]string{}
 	for _, m := range all {
 		maps.Copy(sum, m)
 	}
 	delete(sum, corev1.LastAppliedConfigAnnotation)
-	delete(sum, authorise.AuthorsAnnotation)
+	for _, name := range authorise.Annotations {
+		delete(sum, name)
+	}
 	return sum
 }

@@ -209,8 +209,10 @@ func (h *History) revisionOf(parent client.Object, number int64, content any) (*
 		},
 		Data: runtime.RawExtension{Raw: data}, Revision: number,
 	}
-	if authors := parent.GetAnnotations()[authorise.AuthorsAnnotation]; authors != "" {
-		revision.Annotations = map[string]string{authorise.AuthorsAnnotation: authors}
+	for _, name := range []string{authorise.AuthorsAnnotation, authorise.RenderedAnnotation} {
+		if authors, ok := parent.GetAnnotations()[name]; ok {
+			metav1.SetMetaDataAnnotation(&revision.ObjectMeta, name, authors)
+		}
 	}
 	return revision, nil
 }

@@ -31,6 +31,7 @@ func TestOam(t *testing.T) {
 		"deleted children return": testRestored,
 		"authors":                 testAuthors,
 		"authors change":          testAuthorsChange,
+		"laundered authors":       testLaunderedAuthors,
 		"stores and rights":       testStoreRights,
 		"forged status":           testForgedStatus,
 		"traits without an app":   testDirectTraits,

@@ -1,11 +1,14 @@
 package oam_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -70,13 +73,13 @@ spec: {workload: `+text+`}`)
 	w.get("Bar", "his", nil)
 }
 
-// testAuthorsChange: the author is the user who wrote the spec, a label or an annotation last, because
+// testAuthorsChange: who changes the spec, a label or an annotation becomes one more author, because
 // labels and annotations go into the workload. A write that leaves all three changes no author, and an
-// object stops being written when the new author may not write it.
+// object stops being written when one author may not write it, until a user who may takes it over.
 func testAuthorsChange(t *testing.T) {
 	w := newWorld(t)
 	poor := w.User("poor", oamRights)
-	w.User("rich", oamRights, may("example.com", writes, "bars"))
+	rich := w.User("rich", oamRights, may("example.com", writes, "bars"))
 	w.writeAs("rich", bare("db", 1))
 	w.writeAs("rich", application("app", "componentName: db"))
 	w.get("Bar", "db", field(1, "spec", "key"))
@@ -114,6 +117,64 @@ func testAuthorsChange(t *testing.T) {
 	})
 	w.get("ApplicationConfiguration", "app", synced(w.NS+"-poor may not create bars.example.com"))
 	w.get("Bar", "db", field(1, "spec", "key"))
+	w.writeAs("rich", bare("db", 3)) // What the poor user annotated is still there.
+	w.get("ApplicationConfiguration", "app", synced(w.NS+"-poor may not create bars.example.com"))
+	edit(rich, "Component", "db", func(u *unstructured.Unstructured) {
+		u.SetAnnotations(map[string]string{authorise.TakeAnnotation: w.NS + "-rich"})
+	})
+	w.get("Bar", "db", field(3, "spec", "key"))
+}
+
+// testLaunderedAuthors: a tenant without rights writes what was refused, and an administrator, or a controller with all
+// rights, then annotates and labels everything. Nothing is created: the tenant stays an author. The same for an object
+// that the operator made from an application, and that the tenant changes.
+func testLaunderedAuthors(t *testing.T) {
+	w := newWorld(t)
+	poor := w.User("poor", oamRights, may("core.oam.dev", writes, "containerizedworkloads"))
+	w.writeAs("poor", bare("wish", 1))
+	w.writeAs("poor", application("wish", "componentName: wish"))
+	refused := w.NS + "-poor may not create bars.example.com"
+	w.get("ApplicationConfiguration", "wish", synced(refused))
+	for _, patch := range []string{
+		`{"metadata":{"annotations":{"team":"a"}}}`, `{"metadata":{"labels":{"team":"a"}}}`,
+		`{"spec":{"workload":{"spec":{"other":1}}}}`,
+	} {
+		u := w.blank("Component", "wish")
+		if err := w.C.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, patch := range []string{`{"metadata":{"annotations":{"team":"a"}}}`, `{"metadata":{"labels":{"team":"a"}}}`} {
+		u := w.blank("ApplicationConfiguration", "wish")
+		if err := w.C.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+		w.get("ApplicationConfiguration", "wish", synced(refused))
+	}
+	bar := w.blank("Bar", "wish")
+	if err := w.C.Get(t.Context(), client.ObjectKeyFromObject(bar), bar); !apierrors.IsNotFound(err) {
+		t.Errorf("the administrator's annotation has the workload created: %v", err)
+	}
+	w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: own}
+spec: {workload: {apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, spec: {containers: [{name: a, image: a}]}}}`)
+	w.write(application("own", "componentName: own"))
+	made := w.get("ContainerizedWorkload", "own", nil)
+	w.get("Deployment", "own", nil)
+	patch := `{"metadata":{"annotations":{"snippet":"mine"}}}`
+	if err := poor.Patch(t.Context(), made, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+		t.Fatal(err)
+	}
+	w.get("ContainerizedWorkload", "own", func(u *unstructured.Unstructured) error {
+		for _, a := range authorise.AuthorsOf(u) {
+			if a.Username == w.NS+"-poor" {
+				return nil
+			}
+		}
+		return fmt.Errorf("the authors are %v", authorise.AuthorsOf(u))
+	})
 }
 
 // testForgedStatus: other controllers may write parts of the status of an application, so that nothing in the

@@ -215,6 +215,12 @@ func TestInheritedAuthority(t *testing.T) {
 			client.RawPatch(types.MergePatchType, []byte(`{"spec":{"reason":"because"}}`)))
 	})
 	home.checkUnmarked(u)
+	// An administrator who changes what the tenant has written does not lend the tenant rights.
+	because := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"reason":"of an administrator"}}`))
+	if err := home.C.Patch(t.Context(), u, because); err != nil {
+		t.Fatal(err)
+	}
+	home.checkUnmarked(u)
 	other.Delete(grant)
 	testenv.EventuallyWithin(t, revocation, func() error { return other.C.Delete(t.Context(), other.configMap("used")) })
 }

@@ -307,13 +307,13 @@ func (p *part) finish(
 	}))
 	ours := map[string]string{oamv1alpha2.AnnotationAppGeneration: strconv.FormatInt(ac.Generation, 10)}
 	// The pack acts on objects of core.oam.dev, such as a ManualScalerTrait, in the name of
-	// AuthorsAnnotation.
+	// RenderedAnnotation, and of users who changed the object.
 	if obj.GroupVersionKind().Group == oamv1alpha2.GroupVersion.Group && len(p.authors) > 0 {
 		text, err := authorise.FormatAuthors(p.authors...)
 		if err != nil {
 			return relation.Wrong("metadata.annotations", "%s", err)
 		}
-		ours[authorise.AuthorsAnnotation] = text
+		ours[authorise.RenderedAnnotation] = text
 	}
 	obj.SetAnnotations(merged(ac.Annotations, annotations, obj.GetAnnotations(), ours))
 	owner := metav1.NewControllerRef(ac, oamv1alpha2.GroupVersion.WithKind(oamv1alpha2.KindApplicationConfiguration))
@@ -327,12 +327,14 @@ func (p *part) finish(
 
 // merged merges maps; later maps override earlier maps. LastAppliedConfigAnnotation is the
 // ApplicationConfiguration's own and is left out. Only the last map, which the pack makes, may have
-// AuthorsAnnotation.
+// authorise.Annotations.
 func merged(all ...map[string]string) map[string]string {
 	sum := map[string]string{}
 	for i, m := range all {
 		if i == len(all)-1 {
-			delete(sum, authorise.AuthorsAnnotation)
+			for _, name := range authorise.Annotations {
+				delete(sum, name)
+			}
 		}
 		maps.Copy(sum, m)
 	}

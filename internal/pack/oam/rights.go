@@ -12,7 +12,8 @@ import (
 
 // unrecorded is the message about an object without AuthorsAnnotation.
 const unrecorded = "no author is on record, because the object was written while the operator's webhooks were off: " +
-	"write its spec again with the webhooks on, or start the operator with --oam-trust-rbac"
+	"read it and take it over, with annotation " + authorise.TakeAnnotation + "=USER and the webhooks on, or start the " +
+	"operator with --oam-trust-rbac"
 
 // checkRights checks that the authors of the ApplicationConfiguration and of its Components may
 // create each workload and each trait, and may get and create the stores of data.

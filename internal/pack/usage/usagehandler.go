@@ -182,22 +182,35 @@ func (h *usageHandler) checkRing(ctx context.Context, u usage) admission.Respons
 // selector has matchControllerRef, its controller.
 func unchanged(u, old usage) bool {
 	for _, s := range sides(u) {
-		selector := s.resource.ResourceSelector
-		if s.resource.ResourceRef != nil || selector == nil || selector.MatchControllerRef == nil {
-			continue
-		}
-		if selectorOf(u, selector).Controller != selectorOf(old, selector).Controller {
+		if !namesSame(u, old, s.resource, s.resource) {
 			return false
 		}
 	}
 	return equality.Semantic.DeepEqual(u.UsageSpec(), old.UsageSpec())
 }
 
-// authority returns the value of authorityAnnotation: from the rights of the user if the spec is new,
-// else the former value.
+// namesSame reports whether a resource of a Usage names the same objects as a resource of the former Usage.
+func namesSame(u, old usage, now, before *sharedv1alpha1.Resource) bool {
+	if !equality.Semantic.DeepEqual(now, before) {
+		return false
+	}
+	selector := now.ResourceSelector
+	if now.ResourceRef != nil || selector == nil || selector.MatchControllerRef == nil {
+		return true
+	}
+	return selectorOf(u, selector).Controller == selectorOf(old, selector).Controller
+}
+
+// authority returns the value of authorityAnnotation. A write that changes nothing keeps the former value. A user who
+// leaves spec.of does not lend the user's rights to the author of spec.of, for example by another spec.reason:
+// the value is set only if it was set before, and the user has the rights too.
 func (h *usageHandler) authority(ctx context.Context, user authenticationv1.UserInfo, u, old usage) (string, error) {
-	if old != nil && (h.operators.Has(user.Username) || unchanged(u, old)) {
-		return old.GetAnnotations()[authorityAnnotation], nil
+	if old != nil {
+		before := old.GetAnnotations()[authorityAnnotation]
+		same := namesSame(u, old, &u.UsageSpec().Of, &old.UsageSpec().Of)
+		if h.operators.Has(user.Username) || unchanged(u, old) || before == "" && same {
+			return before, nil
+		}
 	}
 	if !reachesOut(u) {
 		return "", nil
