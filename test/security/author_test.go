@@ -169,16 +169,17 @@ func (l land) rendersNot(created, workload string) {
 	l.allow(poor, own...)
 	l.allow(rich, append(own, right(group, resource, "create"))...)
 	name := "of-" + resource
+	// An author takes over what the author before has written: else both must have the right.
 	write := func(user string) {
 		text := fmt.Sprintf(`
 apiVersion: core.oam.dev/v1alpha2
 kind: Component
-metadata: {name: %[1]s}
+metadata: {name: %[1]s, annotations: {kinship.dev/take-authorship: %[3]s}}
 spec: {workload: %[2]s, parameters: [{name: %[3]s, fieldPaths: [metadata.name]}]}
 ---
 apiVersion: core.oam.dev/v1alpha2
 kind: ApplicationConfiguration
-metadata: {name: %[1]s}
+metadata: {name: %[1]s, annotations: {kinship.dev/take-authorship: %[3]s}}
 spec: {components: [{componentName: %[1]s, parameterValues: [{name: %[3]s, value: %[1]s}]}]}
 `, name, workload, user)
 		testenv.Apply(l.T, text, testenv.In(l.NS), testenv.With(testenv.As(l.T, user)))
