@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kinship-dev/kinship/internal/listen"
 )
@@ -19,9 +20,12 @@ type connection struct {
 	// ended is closed with the connection.
 	ended chan struct{}
 
+	// tried: no echo arrived on the connection.
+	tried atomic.Bool
+
 	mu sync.Mutex
-	// afterwards are the effects that wait until the API server has read the answer to its request.
-	afterwards []func()
+	// afterwards waits until the answer to the present request is sent.
+	afterwards func()
 	closed     bool
 }
 
@@ -63,30 +67,27 @@ func (c *connection) isProven() bool {
 	}
 }
 
-// maxAfterwards bounds the effects that wait on one connection: HTTP/1.1 has one request at a time.
-const maxAfterwards = 4
-
 // later calls do in a goroutine once the answer to the present request is sent, unless the connection ends before.
 func (c *connection) later(do func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed && len(c.afterwards) < maxAfterwards {
-		c.afterwards = append(c.afterwards, do)
+	if !c.closed {
+		c.afterwards = do
 	}
 }
 
-// idle starts the effects of later: the answer was sent in full.
+// idle starts what later was given: the answer was sent in full.
 func (c *connection) idle() {
 	c.mu.Lock()
-	waiting := c.afterwards
+	do := c.afterwards
 	c.afterwards = nil
 	c.mu.Unlock()
-	for _, do := range waiting {
+	if do != nil {
 		go do()
 	}
 }
 
-// end drops the effects of later: the client closed the connection, and may have given up on the request.
+// end drops what later was given.
 func (c *connection) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@
 // to a user whose request failed. So the path decides only who gets an answer. An answer changes nothing in the
 // cluster.
 //
-// Some reviews have an effect beyond the answer: the refused deletion that a Usage replays later. A handler passes
-// such an effect to [Origin.Do]. Origin proves first that the API server has sent the review, by one of
+// Some reviews have an effect beyond the answer: the refused deletion that a Usage replays later. A handler asks
+// [Origin.Prove] before such an effect. Origin proves that the API server has sent the review, by one of
 //
 //   - a client certificate that [Options.ClientCAs] verifies;
 //   - an echo on the same connection. Origin sends the API server a dry run of the same request, with a random number

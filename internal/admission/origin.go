@@ -134,7 +134,7 @@ func numberOf(req *admission.Request) int64 {
 	return *options.GracePeriodSeconds
 }
 
-// Origin lets an effect of a review happen only if the API server has sent the review. See the package comment.
+// Origin implements [pack.Origin]. See the package comment.
 type Origin struct {
 	echoes  *echoes
 	send    func(ctx context.Context, request pack.Repeat, number int64) error
@@ -177,50 +177,30 @@ func (s *Server) Origin(config *rest.Config) (*Origin, error) {
 	}, nil
 }
 
-// Do calls effect, if the API server has sent the review to which ctx belongs. Done is true if effect was called. If
-// done is false and the error is nil, effect is called once the answer is sent and the proof is there, or never.
-// An error is that of effect.
-func (o *Origin) Do(
-	ctx context.Context, request pack.Repeat, effect func(context.Context) error,
-) (done bool, err error) {
+// Prove implements [pack.Origin]. With HTTP/2, the echo arrives on the connection while the review waits. With HTTP/1.1
+// the echo needs the connection, so the first review is answered before: Prove returns Pending. If no echo arrives
+// then, later reviews of the connection are Unproven.
+func (o *Origin) Prove(ctx context.Context, request pack.Repeat) pack.Proof {
 	c := connectionOf(ctx)
 	switch {
 	case c == nil: // Not called by the server of this package.
-		return false, nil
+		return pack.Unproven
 	case c.isProven():
-		return true, effect(ctx)
+		return pack.Proven
 	case c.isMultiplexed():
-		// The API server sends the echo on this connection while the review waits.
-		if !o.proveWithin(ctx, c, request, timeLeft(ctx)/2) {
-			return false, nil
+		if o.proveWithin(ctx, c, request, timeLeft(ctx)/2) {
+			return pack.Proven
 		}
-		return true, effect(ctx)
+		return pack.Unproven
+	case c.tried.Load():
+		return pack.Unproven
 	}
 	background := context.WithoutCancel(ctx)
 	c.later(func() {
-		effect := effect
-		if !o.proveWithin(background, c, request, echoTime) {
-			if effect = request.Unproven; effect == nil {
-				return
-			}
-		}
-		bounded, cancel := context.WithTimeout(background, echoTime)
-		defer cancel()
-		if err := effect(bounded); err != nil {
-			o.log.Error(err, "A review had no effect", "resource", request.Resource.GroupResource(), "name", request.Name)
-		}
+		o.proveWithin(background, c, request, echoTime)
+		c.tried.Store(true)
 	})
-	return false, nil
-}
-
-// Prepare implements [pack.Origin].
-func (o *Origin) Prepare(ctx context.Context, request pack.Repeat) {
-	c := connectionOf(ctx)
-	if c == nil || c.isProven() || c.isMultiplexed() {
-		return
-	}
-	background := context.WithoutCancel(ctx)
-	c.later(func() { o.proveWithin(background, c, request, echoTime) })
+	return pack.Pending
 }
 
 // proveWithin asks for echoes until one arrives on the connection, and reports whether one did.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -58,6 +59,33 @@ func earlier(a, b string) string {
 		return b
 	}
 	return a
+}
+
+// restorer wraps the function that restores a guard of a pack. A guard that the last installation left out is not
+// restored: another operator was installed with another --enforcement, and two operators with --install would
+// else undo each other's guards. The error is a guard.Fault.
+func restorer(
+	install func(context.Context, client.Object) error, records recorder,
+) func(context.Context, client.Object) error {
+	if install == nil {
+		return nil
+	}
+	return func(ctx context.Context, obj client.Object) error {
+		known, _, err := records.read(ctx)
+		if err != nil {
+			return err
+		}
+		gvk, err := records.client.GroupVersionKindFor(obj)
+		if err != nil {
+			return fmt.Errorf("identify %s: %w", obj.GetName(), err)
+		}
+		key := keyOf(object.Of(obj, gvk.GroupKind()))
+		if _, wanted := known.Installed[key]; !wanted && len(known.Installed) > 0 {
+			return &guard.Fault{Message: fmt.Sprintf("%s is not restored, since the last installation left it out: another "+
+				"operator was installed with another --enforcement. End one of both operators", key)}
+		}
+		return install(ctx, obj)
+	}
 }
 
 // recorder reads and writes the record of one pack in the Lease kinship-guards-PACK.

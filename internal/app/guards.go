@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/admission"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -318,22 +319,40 @@ func (g *guards) look(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	if g.install != nil && len(faults) > 0 {
-		var failed []error
-		for _, f := range faults {
-			if err := g.install(ctx, g.wanted[f.id]); err != nil {
-				failed = append(failed, fmt.Errorf("restore %s: %w", f.id, err))
-			}
-		}
-		if err := errors.Join(failed...); err != nil {
+		if held, err = g.restore(ctx, faults, held); err != nil {
 			return 0, err
 		}
-		g.log.Info("Restored guards", "guards", names(faults))
-		held = g.tell(nil)
 	}
 	if held {
 		return 0, nil
 	}
 	return g.reopen(ctx)
+}
+
+// restore restores guards, and reports whether the gate stays closed. Guards that the last installation left out stay
+// faults (see restorer).
+func (g *guards) restore(ctx context.Context, faults []fault, held bool) (bool, error) {
+	var failed []error
+	var left []fault
+	for _, f := range faults {
+		err := g.install(ctx, g.wanted[f.id])
+		if superseded := (*guard.Fault)(nil); errors.As(err, &superseded) {
+			if len(left) == 0 {
+				g.log.V(1).Info("Guards are not restored", "reason", superseded.Message)
+			}
+			left = append(left, f)
+		} else if err != nil {
+			failed = append(failed, fmt.Errorf("restore %s: %w", f.id, err))
+		}
+	}
+	if err := errors.Join(failed...); err != nil {
+		return held, err
+	}
+	if len(left) == len(faults) {
+		return held, nil
+	}
+	g.log.Info("Restored guards", "guards", names(faults))
+	return g.tell(left), nil
 }
 
 // read reads the record of the last operator and the guards, and returns the faults. The gate is closed

@@ -74,7 +74,8 @@ type Options struct {
 	Install bool
 	// Adopt lets [Install] take over objects without the label app.kubernetes.io/part-of=kinship.
 	Adopt bool
-	// TakeWebhooks lets [Install] take over webhooks that a running operator answers at another address.
+	// TakeWebhooks lets [Install] take over webhooks that a running operator answers at another address, and
+	// replace the guards of a running operator with another Enforcement.
 	TakeWebhooks bool
 	// Version of this build. [Install] writes Version as a label on CustomResourceDefinitions. With
 	// an empty Version, [Install] writes no label, and compares no versions.
@@ -161,27 +162,10 @@ func withoutWarnings(config *rest.Config) *rest.Config {
 	return config
 }
 
-// checkOamKinds refuses the kinds of other packs in Oam.Kinds. The webhook of an IotConnector
-// judges the user who writes the IotConnector. That user would be the pack oam, in place of the
-// author of the Application: an author without a right to Deployments would get Deployments by an
-// IotConnector.
-func checkOamKinds(o Options) error {
-	for _, k := range o.Oam.Kinds {
-		for _, p := range Packs(o) {
-			if p.Name != "oam" && slices.Contains(p.Definitions, k.String()) {
-				return fmt.Errorf("--oam-kinds: the pack oam can't act on %s: the pack %s asks for the rights of the user who "+
-					"writes them",
-					k, p.Name)
-			}
-		}
-	}
-	return nil
-}
-
 // installation returns the pack.Installation that pack.Objects depends on.
 func (o Options) installation(mutatingPolicies bool) pack.Installation {
 	in := pack.Installation{
-		Operators: Operators(), Namespace: Namespace, Service: service,
+		Namespace: Namespace, Service: service,
 		Enforcement: o.Enforcement, MutatingPolicies: mutatingPolicies, Namespaces: o.Namespaces,
 	}
 	if o.WebhookHost != "" {

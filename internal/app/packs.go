@@ -31,18 +31,21 @@ func Packs(o Options) []pack.Pack {
 		azure.Pack(o.Azure),
 	}
 	for i := range all {
-		all[i].Objects = keepingSecrets(all[i])
+		all[i].Objects = ownObjects(all[i])
 	}
 	return all
 }
 
-// keepingSecrets returns a pack.Objects function that adds pack.KeepSecrets: the policy that
-// forbids the pack's ServiceAccount to change the data of Secrets. [Install] applies the policy
-// even if pack.Rules give no right to Secrets.
-func keepingSecrets(p pack.Pack) func(pack.Installation) []client.Object {
+// ownObjects returns a pack.Objects function whose webhooks and policies exempt the account of the pack alone. Another
+// pack's account may write what a tenant says: the pack oam creates what a Component describes. ownObjects
+// also adds pack.KeepSecrets: the policy that forbids the pack's ServiceAccount to change the data of Secrets.
+// [Install] applies the policy even if pack.Rules give no right to Secrets.
+func ownObjects(p pack.Pack) func(pack.Installation) []client.Object {
 	objects := p.Objects
-	policy := pack.KeepSecrets(keepSecretsOf(p.Name), pack.Operators{OperatorOf(p.Name)})
+	own := pack.Operators{OperatorOf(p.Name)}
+	policy := pack.KeepSecrets(keepSecretsOf(p.Name), own)
 	return func(in pack.Installation) []client.Object {
+		in.Operators = own
 		return slices.Concat(in.Limit(objects(in)), policy) // The account changes no Secret of any namespace.
 	}
 }

@@ -17,11 +17,24 @@ import (
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
-// rival is a running operator whose webhooks [Install] would point to this operator.
+// rival is a running operator whose webhooks [Install] would point to this operator, or whose guards [Install] would
+// replace by those of another --enforcement.
 type rival struct {
 	OperatorState
 
 	packs []string
+}
+
+// conflict says what [Install] with Options would take from a rival.
+func (r *rival) conflict(o Options, now time.Time) string {
+	packs := strings.Join(r.packs, ", ")
+	holder := fmt.Sprintf("%s (Lease %s, renewed %s ago)", r.Holder, r.Lease, now.Sub(r.Renewed).Round(time.Second))
+	if r.Settings.Enforcement != o.Enforcement {
+		return fmt.Sprintf("--enforcement: operator %s enforces pack %s by %s, and this operator would replace that by %s",
+			holder, packs, r.Settings.Enforcement, o.Enforcement)
+	}
+	return fmt.Sprintf("--webhook-host, --webhook-port: operator %s answers the webhooks of pack %s at %s, and this "+
+		"operator would have the API server call %s instead", holder, packs, r.Settings.address(), o.webhookAddress())
 }
 
 // checkRivals returns an error if another running operator answers webhooks of the packs at another address. With
@@ -45,11 +58,8 @@ func checkRivals(ctx context.Context, o Options, c client.Client) error {
 	}
 	errs := make([]error, 0, len(rivals))
 	for _, r := range rivals {
-		errs = append(errs, fmt.Errorf("--webhook-host, --webhook-port: operator %s (Lease %s, renewed %s ago) answers the "+
-			"webhooks of pack %s at %s, and this operator would have the API server call %s instead: stop that operator first, "+
-			"leave the packs out (--packs), or take over from it with --take-webhooks",
-			r.Holder, r.Lease, now.Sub(r.Renewed).Round(time.Second), strings.Join(r.packs, ", "), r.Settings.address(),
-			o.webhookAddress()))
+		errs = append(errs, fmt.Errorf("%s: stop that operator first, leave the packs out (--packs), "+
+			"or take over from it with --take-webhooks", r.conflict(o, now)))
 	}
 	return errors.Join(errs...)
 }
@@ -68,8 +78,16 @@ func findRivals(ctx context.Context, o Options, c client.Client, running leases)
 		}
 		for _, h := range hooks {
 			holder := running.answers(p.Name, addressOf(h.config))
-			if holder != nil && addressOf(h.config) != o.webhookAddress() && lives(ctx, h.config) {
+			if holder == nil || !lives(ctx, h.config) {
+				continue
+			}
+			if holder.Settings.Enforcement != o.Enforcement || addressOf(h.config) != o.webhookAddress() {
 				rivals = addRival(rivals, *holder, p.Name)
+			}
+		}
+		for _, s := range running.enforcing(p.Name, pack.ByPolicy) {
+			if o.Enforcement != pack.ByPolicy {
+				rivals = addRival(rivals, s, p.Name)
 			}
 		}
 	}
@@ -79,6 +97,7 @@ func findRivals(ctx context.Context, o Options, c client.Client, running leases)
 // liveWebhooks returns the webhooks in the webhook configurations of a pack, as the cluster has them.
 func liveWebhooks(ctx context.Context, o Options, c client.Client, p pack.Pack) ([]hook, error) {
 	var hooks []hook
+	o.Enforcement = pack.ByWebhook // Those of a running operator, whatever this operator is to use.
 	for _, template := range p.Objects(o.installation(false)) {
 		if webhooksOf(template) == nil {
 			continue
@@ -115,6 +134,17 @@ func (l leases) answers(packName, address string) *OperatorState {
 		return nil
 	}
 	return &l.states[i]
+}
+
+// enforcing returns the running operators that have a pack with an Enforcement.
+func (l leases) enforcing(packName string, by pack.Enforcement) []OperatorState {
+	var all []OperatorState
+	for _, s := range l.states {
+		if s.Settings != nil && slices.Contains(s.Settings.Packs, packName) && s.Settings.Enforcement == by {
+			all = append(all, s)
+		}
+	}
+	return all
 }
 
 // addressOf returns the address in a clientConfig in the form of Options.webhookAddress.

@@ -207,6 +207,7 @@ func addPack(
 			return nil, err
 		}
 	}
+	env.Install = theirs.Install
 	if own.guards, err = newGuards(o, env, theirs.Live, p, own.Gate(), mgr); err != nil {
 		return nil, err
 	}
@@ -228,7 +229,11 @@ func environmentOf(
 	if err != nil {
 		return env, err
 	}
+	env.Install = restorer(env.Install, recorder{env.Live, p.Name}) // The account of the process reads the record.
 	env.Live = inNamespacesOnly(live, o.Namespaces)
+	env.Operators = pack.Operators{OperatorOf(p.Name)}
+	env.Installation.Operators = env.Operators
+	env.Refused = refusedKinds(o, p.Name)
 	if env.Metadata, err = metadata.NewForConfig(config); err != nil {
 		return env, fmt.Errorf("make metadata client: %w", err)
 	}
@@ -246,7 +251,7 @@ func environmentOf(
 // environment returns the pack.Environment of the process, which acts as [Account].
 func environment(ctx context.Context, o Options, config *rest.Config) (pack.Environment, error) {
 	env := pack.Environment{
-		Operators: Operators(), Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
+		Accounts: Operators(), Enforcement: o.Enforcement, Installation: o.installation(false), Install: o.installer(),
 	}
 	var err error
 	if env.Live, err = newClient(o, config); err != nil {

@@ -190,15 +190,33 @@ func Decode[T any](req admission.Request, empty func() T) (obj, old T, err error
 	return obj, old, nil
 }
 
-// Origin carries out the effects of admission reviews. An admission handler MUST NOT write, or record an event, by
-// itself: any client that reaches the webhook may have sent the review.
+// Origin proves that the API server sent an admission review. A handler MUST NOT write, or record an event, before:
+// any client that reaches the webhook may have sent the review.
 type Origin interface {
-	// Do calls effect if the API server is proven to have sent the review to which the context belongs, now (done
-	// is true, and err is the error of effect) or after the answer, or never.
-	Do(ctx context.Context, request Repeat, effect func(context.Context) error) (done bool, err error)
-	// Prepare begins the proof after the answer, if Do could not prove it during a review. The next review of the
-	// same connection then has its effect at once, also if its object is gone after the answer.
-	Prepare(ctx context.Context, request Repeat)
+	// Prove returns whether the API server has sent the review to which the context belongs. request is the request of
+	// the review.
+	Prove(ctx context.Context, request Repeat) Proof
+}
+
+// Proof is the answer of an [Origin].
+type Proof int
+
+const (
+	// Unproven: nothing proves it, so the review has no effect but its answer.
+	Unproven Proof = iota
+	// Proven: the API server has sent the review.
+	Proven
+	// Pending: the proof needs the end of the present request. The handler answers [AskAgain], and the client repeats
+	// the request.
+	Pending
+)
+
+// AskAgain answers 429 with Retry-After: clients of Kubernetes, such as kubectl, repeat the request after a second.
+func AskAgain() admission.Response {
+	response := denied(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests,
+		"Kinship makes sure that the API server has sent this request: repeat it in a second, as kubectl does by itself")
+	response.Result.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return response
 }
 
 // Repeat is the request of a review. An [Origin] sends a dry run of the same request.
@@ -209,9 +227,6 @@ type Repeat struct {
 	Namespace, Name string
 	// Eviction says that the request evicts the Pod, and does not delete it.
 	Eviction bool
-	// Unproven, if set, is called after the answer if nothing proves that the API server has sent the review, such
-	// as when the object is gone, so that no dry run reaches the webhook. Unproven MUST NOT trust the review.
-	Unproven func(context.Context) error
 }
 
 // RepeatOf returns the request of a review of a deletion or an eviction.

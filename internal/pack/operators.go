@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Operators are the user names of the operator: one for the whole process, and one for each
-// pack. Policies, webhooks and handlers that exempt the operator's own requests ask for this
-// set.
+// Operators are user names of the operator, which has one for the whole process and one for each pack.
+// A policy, a webhook or a handler that exempts the operator's own requests exempts the account of its pack alone.
 type Operators []string
 
 // Has reports whether a user is the operator.

@@ -29,6 +29,9 @@ type Pack struct {
 	Name string
 	// Definitions are the names of its CustomResourceDefinitions.
 	Definitions []string
+	// Groups returns API groups of which the pack has kinds that are not in Definitions, because a command enables
+	// these kinds. Groups may be nil.
+	Groups func() []string
 	// AddToScheme makes its types known.
 	AddToScheme func(*runtime.Scheme) error
 	// Relations are the rules that its kinds declare.
@@ -109,7 +112,7 @@ const (
 
 // Installation has the settings that a pack's objects depend on.
 type Installation struct {
-	// Operators are the user names that the operator acts as.
+	// Operators are the user names that the pack's webhooks and policies exempt: the account of the pack.
 	Operators Operators
 	// Namespace and Service are where the API server finds the operator's webhooks
 	// in the cluster.
@@ -136,8 +139,13 @@ type Environment struct {
 	// Health knows which kinds the pack's cache can't watch, and which objects the cache can't
 	// read.
 	Health *watch.Health
-	// Operators are our own user names.
-	Operators   Operators
+	// Operators has the user name of the pack's own account.
+	Operators Operators
+	// Accounts are the user names of all accounts of the operator. A handler MUST NOT let these users write what is
+	// another pack's.
+	Accounts Operators
+	// Refused says why the pack must not act on a resource for the author of another object, or "".
+	Refused     func(schema.GroupResource) string
 	Enforcement Enforcement
 	// Installation has the settings that the pack's objects depend on.
 	Installation Installation

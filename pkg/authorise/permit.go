@@ -22,6 +22,8 @@ type Permit struct {
 	// Recorded says that an admission webhook records authors ([Record]). While it is false, an annotation
 	// proves nothing.
 	Recorded bool
+	// Refused says why the reconciler must not act on a resource for authors, or "". Refused may be nil.
+	Refused func(schema.GroupResource) string
 	// Trust has the reconciler act without asking for the rights of authors.
 	Trust bool
 	// Reason is the reason of the outcomes, and Unrecorded is the message of an object without an author
@@ -43,6 +45,12 @@ func (p Permit) Check(
 		if !mapping.Namespaced {
 			return reconcile.Refuse(p.Reason, "%s is cluster-scoped: only objects in namespace %s may be named",
 				gvk.Kind, namespace)
+		}
+		if p.Refused != nil {
+			resource := schema.GroupResource{Group: gvk.Group, Resource: mapping.Resource.Resource}
+			if why := p.Refused(resource); why != "" {
+				return reconcile.Refuse(p.Reason, "%s can't be named: %s", resource, why)
+			}
 		}
 		actions = append(actions, Action{
 			Verb: verb, Group: gvk.Group, Resource: mapping.Resource.Resource, Namespace: namespace,

@@ -64,15 +64,34 @@ func Record(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
 	return annotate(now.Metadata.Annotations, want), nil
 }
 
-// recorded returns the values that [Annotations] have after a request. A missing value means that the annotation is
-// removed.
-func recorded(req *admissionv1.AdmissionRequest, now, old written) (map[string]string, error) {
+// Keep returns the patches that give [Annotations] of an object their former values, for an update by an account that
+// is no author, such as an operator that labels objects.
+func Keep(req *admissionv1.AdmissionRequest) ([]webhook.JSONPatchOp, error) {
+	var now, old written
+	if err := json.Unmarshal(req.Object.Raw, &now); err != nil {
+		return nil, fmt.Errorf("read object: %w", err)
+	}
+	if err := json.Unmarshal(req.OldObject.Raw, &old); err != nil {
+		return nil, fmt.Errorf("read old object: %w", err)
+	}
+	return annotate(now.Metadata.Annotations, former(old)), nil
+}
+
+// former returns the annotations of an object that name authors.
+func former(old written) map[string]string {
 	kept := map[string]string{}
 	for _, name := range []string{AuthorsAnnotation, RenderedAnnotation} {
 		if value, ok := old.Metadata.Annotations[name]; ok {
 			kept[name] = value
 		}
 	}
+	return kept
+}
+
+// recorded returns the values that [Annotations] have after a request. A missing value means that the annotation is
+// removed.
+func recorded(req *admissionv1.AdmissionRequest, now, old written) (map[string]string, error) {
+	kept := former(old)
 	author := AuthorOf(req.UserInfo)
 	taker, takes := now.Metadata.Annotations[TakeAnnotation]
 	authors := append(authorsIn(old.Metadata.Annotations), author)

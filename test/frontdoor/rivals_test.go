@@ -1,7 +1,9 @@
 package frontdoor_test
 
 import (
+	"fmt"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -75,6 +78,54 @@ func TestRivals(t *testing.T) {
 	if err := app.Uninstall(t.Context(), options(t), u); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
+}
+
+// TestRivalEnforcement: an installation with another --enforcement beside an operator that runs is refused, in both
+// directions. If it takes over all the same, the operator that runs does not put its guards back: it says that
+// protection is off, and both operators' guards do not alternate.
+func TestRivalEnforcement(t *testing.T) {
+	install := func(by pack.Enforcement, take bool) error {
+		o := options(t, "usage")
+		o.Install, o.Enforcement, o.WebhookPort, o.TakeWebhooks = true, by, testenv.FreePort(t), take
+		return app.Install(t.Context(), o)
+	}
+	first := operator.Exec(t, "--packs", "usage")
+	before := webhookHosts(t)
+	err := install(pack.ByPolicy, false)
+	if err == nil || !strings.Contains(err.Error(), "--enforcement") || !strings.Contains(err.Error(), "--take-webhooks") {
+		t.Fatalf("an installation by policy beside webhooks: %v", err)
+	}
+	if diff := cmp.Diff(before, webhookHosts(t)); diff != "" {
+		t.Errorf("the webhooks of the first operator changed (-before +after):\n%s", diff)
+	}
+	if err := install(pack.ByPolicy, true); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, func() error {
+		code, text := first.Readyz(t)
+		if code == http.StatusOK || !strings.Contains(text, "guards-usage failed") {
+			return fmt.Errorf("readyz says %d: %s", code, text)
+		}
+		return nil
+	})
+	if hosts := webhookHosts(t); len(hosts) > 0 {
+		t.Errorf("the webhooks are back: %v", hosts)
+	}
+	if log := first.Log(); !strings.Contains(log, "Protection is off") || strings.Contains(log, "Protection is on again") {
+		t.Error("the log does not tell that protection is off")
+	}
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	second := operator.Exec(t, "--packs", "usage", "--enforcement", "policy")
+	err = install(pack.ByWebhook, false)
+	if err == nil || !strings.Contains(err.Error(), "--enforcement") {
+		t.Errorf("an installation of webhooks beside policies: %v", err)
+	}
+	if err := second.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	uninstall(t)
 }
 
 // hangUp ends each connection, until the listener is closed.

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -134,6 +135,25 @@ func (p *Process) ready() error {
 		return fmt.Errorf("operator is not ready: %s", response.Status)
 	}
 	return nil
+}
+
+// Readyz returns the code and the text of the process's /readyz.
+func (p *Process) Readyz(tb testing.TB) (int, string) {
+	tb.Helper()
+	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "http://"+p.health+"/readyz?verbose", nil)
+	if err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		tb.Fatalf("operator: %v", err)
+	}
+	return response.StatusCode, string(text)
 }
 
 // PID returns the process ID.

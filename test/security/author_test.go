@@ -278,3 +278,54 @@ func (l land) distinguishes(poor, rich string, request func(client.Client) error
 		return nil
 	})
 }
+
+// TestKindsOfOtherPacks: an administrator has given the pack oam rights to kinds that it must not act on, by a mistake.
+// A tenant who may do everything in the namespace names these kinds in a Component. Nothing is created: the policies
+// and webhooks of these kinds would judge the account of the pack oam in place of the tenant.
+func TestKindsOfOtherPacks(t *testing.T) {
+	operator.Start(t, everyPack)
+	l := newLand(t)
+	tenant := l.user("tenant")
+	l.allow(tenant, right("*", "*", "*"))
+	l.allow(app.OperatorOf("oam"), right("*", "*", "*"))
+	for name, workload := range map[string]string{
+		"networks.openstack.k-orc.cloud": `{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Network, metadata: {annotations: ` +
+			`{openstack.k-orc.cloud/creating: "{}"}}, spec: {cloudCredentialsRef: {secretName: a, cloudName: a}, resource: {}}}`,
+		"iotconnectors.services.azurehealthcareapis.com": `{apiVersion: services.azurehealthcareapis.com/v1alpha1, ` +
+			`kind: IotConnector, spec: {containers: [{type: Normalization, image: a}]}}`,
+		"usages.protection.crossplane.io": `{apiVersion: protection.crossplane.io/v1beta1, kind: Usage, ` +
+			`spec: {of: {apiVersion: v1, kind: Secret, resourceRef: {name: a}}, reason: a}}`,
+		"rolebindings.rbac.authorization.k8s.io": `{apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, ` +
+			`roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}}`,
+	} {
+		short, _, _ := strings.Cut(name, ".")
+		text := fmt.Sprintf(`
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: %[1]s}
+spec: {workload: %[2]s}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: ApplicationConfiguration
+metadata: {name: %[1]s}
+spec: {components: [{componentName: %[1]s}]}
+`, short, workload)
+		testenv.Apply(t, text, testenv.In(l.NS), testenv.With(testenv.As(t, tenant)))
+		app := &oamv1alpha2.ApplicationConfiguration{ObjectMeta: l.named(short)}
+		testenv.Eventually(t, func() error {
+			if got := fmt.Sprint(l.conditionsOf(app)); !strings.Contains(got, name+" can't be named") {
+				return fmt.Errorf("conditions are %s", got)
+			}
+			return nil
+		})
+		made := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(workload), &made.Object); err != nil {
+			t.Fatal(err)
+		}
+		made.SetNamespace(l.NS)
+		made.SetName(short)
+		if err := l.C.Get(t.Context(), client.ObjectKeyFromObject(made), made); !apierrors.IsNotFound(err) {
+			t.Errorf("%s of a tenant: %v", name, err)
+		}
+	}
+}

@@ -19,13 +19,15 @@ import (
 
 // TestIntentsAreTheOperators: a tenant with all rights in a namespace can't have the operator believe that it
 // was about to create a resource, such as one of another tenant: the operator would delete the resource with
-// the object. An intent of another object means nothing, and may be restored from a backup.
+// the object. Neither can the account of another pack, which may write what a tenant says. An intent of another object means nothing, and may be restored from a backup.
 func TestIntentsAreTheOperators(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = app.PackNames() })
 	l := newLand(t)
 	l.enableGroups()
-	tenant := l.user("tenant")
-	l.allow(tenant, right("*", "*", "*"))
+	users := append(app.Operators(), l.user("tenant"))
+	for _, user := range users {
+		l.allow(user, right("*", "*", "*"))
+	}
 	network := &unstructured.Unstructured{}
 	network.SetAPIVersion(cloudGroup.String())
 	network.SetKind("Network")
@@ -36,31 +38,39 @@ func TestIntentsAreTheOperators(t *testing.T) {
 	}
 	group := l.group("it")
 	_ = unstructured.SetNestedField(group.Object, "none", "spec", "credentialsRef", "secretName")
+	owners := map[string]string{
+		"openstack.k-orc.cloud": app.OperatorOf("openstack"), "azure.kinship.dev": app.OperatorOf("azure"),
+	}
 	objects := map[string]*unstructured.Unstructured{"openstack.k-orc.cloud": network, "azure.kinship.dev": group}
 	for name, obj := range objects {
 		t.Run(name, func(t *testing.T) {
 			l := l
 			l.T = t
 			l.Create(obj)
-			write := func(intent string) error {
+			write := func(user, intent string) error {
 				change := client.RawPatch(types.MergePatchType,
 					fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%s}}}`, external.IntentAnnotation(name), intent))
-				return l.As(tenant).Patch(t.Context(), obj.DeepCopy(), change, client.DryRunAll)
+				return l.As(user).Patch(t.Context(), obj.DeepCopy(), change, client.DryRunAll)
 			}
 			own := strings.ReplaceAll(string(obj.GetUID()), "-", `\\u002d`)
-			for _, intent := range []string{fmt.Sprintf(`"{\"uid\":\"%s\"}"`, obj.GetUID()), `"{\"uid\":\"` + own + `\"}"`} {
+			for i := range 2 * len(users) {
+				user := users[i/2]
+				intent := []string{fmt.Sprintf(`"{\"uid\":\"%s\"}"`, obj.GetUID()), `"{\"uid\":\"` + own + `\"}"`}[i%2]
 				testenv.Eventually(t, func() error { // The API server learns of policies by a watch.
-					err := write(intent)
+					err := write(user, intent)
 					switch {
+					case user == owners[name]:
+						return err
 					case err == nil:
-						return fmt.Errorf("a tenant may write the intent %s", intent)
+						return fmt.Errorf("%s may write the intent %s", user, intent)
 					case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only Kinship may write the annotation"):
 						return fmt.Errorf("refused with other words: %w", err)
 					}
 					return nil
 				})
 			}
-			if err := errors.Join(write(`"{\"uid\":\"another\"}"`), write("null")); err != nil {
+			tenant := users[len(users)-1]
+			if err := errors.Join(write(tenant, `"{\"uid\":\"another\"}"`), write(tenant, "null")); err != nil {
 				t.Errorf("an intent of another object, and none, are refused: %v", err)
 			}
 			l.Delete(obj)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -92,7 +93,7 @@ var onUsing = right("", "secrets", "get")
 func (l land) allow(user string, rules ...rbacv1.PolicyRule) {
 	l.T.Helper()
 	role := l.named(user)
-	role.Name, role.GenerateName = "", user+"-"
+	role.Name, role.GenerateName = "", strings.ReplaceAll(user, ":", "-")+"-"
 	r := &rbacv1.Role{ObjectMeta: role, Rules: rules}
 	l.Create(r)
 	l.Create(&rbacv1.RoleBinding{

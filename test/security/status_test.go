@@ -1,8 +1,8 @@
 package security_test
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,8 +44,9 @@ var statusSpecs = map[string]string{
 }
 
 // TestStatusesAreTheOperators has a tenant with all rights in a namespace write the status of an
-// object of every kind that a pack defines, such as the id of another tenant's Network. The kinds
-// are read from the definitions, so that a new kind without a guard fails the test.
+// object of every kind that a pack defines, such as the id of another tenant's Network. The accounts of the other packs
+// try the same: an account may write what a tenant says in a Component. The kinds
+// are read from the definitions, and the accounts from the packs, so that a new kind without a guard fails the test.
 func TestStatusesAreTheOperators(t *testing.T) {
 	for _, mode := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -53,9 +54,12 @@ func TestStatusesAreTheOperators(t *testing.T) {
 			operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = options.Packs, mode })
 			l := newLand(t)
 			tenant := l.user("tenant")
-			l.allow(tenant, right("*", "*", "*"))
-			l.allowEverywhere(tenant, right(usageGroup, "clusterusages/status", "update", "patch"),
-				right("apiextensions.crossplane.io", "usages/status", "update", "patch"))
+			users := append(app.Operators(), tenant)
+			for _, user := range users {
+				l.allow(user, right("*", "*", "*"))
+				l.allowEverywhere(user, right(usageGroup, "clusterusages/status", "update", "patch"),
+					right("apiextensions.crossplane.io", "usages/status", "update", "patch"))
+			}
 			for _, crd := range definitions(t, options) {
 				if writtenByOthers[crd.Spec.Names.Kind] != "" {
 					continue
@@ -63,7 +67,7 @@ func TestStatusesAreTheOperators(t *testing.T) {
 				t.Run(crd.Name, func(t *testing.T) {
 					l := l
 					l.T = t
-					l.statusRefused(l.As(tenant), crd)
+					l.statusRefused(users, crd)
 				})
 			}
 		})
@@ -95,22 +99,36 @@ func hasStatus(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return ok
 }
 
-// statusRefused creates an object of a definition and has a tenant write its status.
-func (l land) statusRefused(tenant client.Client, crd *apiextensionsv1.CustomResourceDefinition) {
+// accountOf returns the account of the pack that has a definition.
+func accountOf(definition string) string {
+	for _, p := range app.Packs(app.Options{}) {
+		if slices.Contains(p.Definitions, definition) {
+			return app.OperatorOf(p.Name)
+		}
+	}
+	return ""
+}
+
+// statusRefused creates an object of a definition and has users write its status. Only the account of the pack may.
+func (l land) statusRefused(users []string, crd *apiextensionsv1.CustomResourceDefinition) {
 	l.T.Helper()
 	obj := l.ofDefinition(crd)
 	l.Create(obj)
 	forged := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[]}}`))
-	testenv.Eventually(l.T, func() error { // The API server learns of policies by a watch.
-		err := tenant.Status().Patch(l.T.Context(), obj.DeepCopy(), forged, client.DryRunAll)
-		switch {
-		case err == nil:
-			return errors.New("a tenant may write the status")
-		case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only Kinship may write"):
-			return fmt.Errorf("refused with other words: %w", err)
-		}
-		return nil
-	})
+	for _, user := range users {
+		testenv.Eventually(l.T, func() error { // The API server learns of policies by a watch.
+			err := l.As(user).Status().Patch(l.T.Context(), obj.DeepCopy(), forged, client.DryRunAll)
+			switch {
+			case user == accountOf(crd.Name):
+				return err
+			case err == nil:
+				return fmt.Errorf("%s may write the status", user)
+			case !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "only Kinship may write"):
+				return fmt.Errorf("refused with other words: %w", err)
+			}
+			return nil
+		})
+	}
 	if crd.Spec.Group == cloudGroup.Group {
 		if err := l.C.Status().Patch(l.T.Context(), obj.DeepCopy(), forged, client.DryRunAll); err != nil {
 			l.T.Errorf("an administrator of the cluster may not correct a status: %v", err)

@@ -80,6 +80,7 @@ func Pack(options Options) pack.Pack {
 			{Name: guard, By: "the operator", When: "no object refers to it any more"},
 		},
 		Rules:   rules,
+		Groups:  func() []string { return groups(options) },
 		Objects: func(in pack.Installation) []client.Object { return objects(options, in) },
 		Setup: func(ctx context.Context, mgr manager.Manager, env pack.Environment) error {
 			return setup(ctx, mgr, env, options)

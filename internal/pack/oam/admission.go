@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -20,6 +21,8 @@ type admitter struct {
 	*environment
 
 	operators pack.Operators
+	// accounts are all accounts of the operator. Another pack's account writes labels and finalizers, and is no author.
+	accounts pack.Operators
 }
 
 // mutate records the author of a spec by authorise.Record, and replaces short names of definitions.
@@ -27,7 +30,11 @@ func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Re
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
 	}
-	patches, err := authorise.Record(&req.AdmissionRequest)
+	record := authorise.Record
+	if a.accounts.Has(req.UserInfo.Username) && req.Operation == admissionv1.Update {
+		record = authorise.Keep
+	}
+	patches, err := record(&req.AdmissionRequest)
 	if err != nil {
 		return pack.Forbidden(err.Error())
 	}

@@ -61,7 +61,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		events: mgr.GetEventRecorder(fieldOwner), once: options.ApplyOnce,
 		permit: authorise.Permit{
 			Reviewer: env.Reviewer, Kinds: env.Watcher, Recorded: env.Enforcement == pack.ByWebhook, Trust: options.TrustRBAC,
-			Reason: reasonError, Unrecorded: unrecorded,
+			Reason: reasonError, Unrecorded: unrecorded, Refused: env.Refused,
 		},
 		applier: &apply.Applier{
 			Client: env.Live, FieldOwner: fieldOwner, View: apply.Watched{Watcher: env.Watcher},
@@ -92,7 +92,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 		return err
 	}
 	if env.Enforcement == pack.ByWebhook {
-		a := &admitter{r, env.Operators}
+		a := &admitter{r, env.Operators, env.Accounts}
 		server := mgr.GetWebhookServer()
 		server.Register(authorsPath, &webhook.Admission{Handler: admission.HandlerFunc(a.mutate)})
 		server.Register(validatePath, &webhook.Admission{Handler: admission.HandlerFunc(a.validate)})

@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -26,19 +27,17 @@ import (
 // deletionHandler answers the API server before a locked object is deleted. deletionHandler runs in
 // every replica.
 type deletionHandler struct {
-	ledger   *ledger
-	lock     *guard.Lock
-	live     client.Reader // without a cache
-	client   client.Client // writes status.refused
-	get      func(object.ID) usage
-	reviewer *authorise.Reviewer
-	origin   pack.Origin // carries out everything that is more than an answer
-	// replay deletes an object for a refused user after the end of the Usage.
-	replay    func(context.Context, usage, *sharedv1alpha1.RefusedDeletion) error
+	ledger    *ledger
+	lock      *guard.Lock
+	live      client.Reader // without a cache
+	client    client.Client // writes status.refused
+	get       func(object.ID) usage
+	reviewer  *authorise.Reviewer
+	origin    pack.Origin // carries out everything that is more than an answer
 	events    events.EventRecorder
 	clock     clock.PassiveClock
 	metrics   *metrics
-	operators pack.Operators // user names of the operator
+	operators pack.Operators // user names of all accounts of the operator, whose refused deletions are not recorded
 	expiry    time.Duration
 }
 
@@ -59,6 +58,9 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 		}
 	}
 	found.edges, err = h.override(ctx, req, obj, meta, found)
+	if errors.Is(err, errAskAgain) {
+		return pack.AskAgain()
+	}
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
@@ -66,11 +68,13 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 		return admission.Allowed("")
 	}
 	recorded, err := h.record(ctx, req, obj, found)
+	if errors.Is(err, errAskAgain) {
+		return pack.AskAgain()
+	}
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	if !h.operators.Has(req.UserInfo.Username) {
-		h.origin.Prepare(ctx, repeatOf(req, obj))
 		h.metrics.refusals.WithLabelValues(obj.ID.Group, obj.ID.Kind).Inc()
 	}
 	answer := refuse(obj, found)
@@ -78,19 +82,15 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 	return answer
 }
 
-// recordedHint returns the part of a refusal that says that the deletion is or will be recorded, until
+// recordedHint returns the part of a refusal that says that the deletion is recorded, until
 // when, and how to withdraw the record. Controllers of Kubernetes get no such text: they repeat
 // a refused deletion themselves.
-func (h *deletionHandler) recordedHint(obj relation.Object, recorded recordedDeletion) string {
+func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
 	if recorded.User == "" || isKubernetesController(recorded.User) {
 		return ""
 	}
-	is := "is recorded"
-	if !recorded.stored {
-		is = "will be recorded, once Kinship has verified that the API server sent it"
-	}
-	return fmt.Sprintf(" The deletion %s, as %s asked for it: it is carried out as soon as nothing is in the "+
-		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", is, recorded.User,
+	return fmt.Sprintf(" The deletion is recorded, as %s asked for it: it is carried out as soon as nothing is in the "+
+		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", recorded.User,
 		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, namespaceFlag(obj.ID))
 }
 

@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,7 +11,6 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -28,26 +28,22 @@ const (
 	maxGroupBytes = 256 << 10
 )
 
-// recordedDeletion is a refused deletion that is stored, or will be once pack.Origin has proven that the API server
-// sent the review. Without a user, no Usage stores the deletion.
-type recordedDeletion struct {
-	sharedv1alpha1.RefusedDeletion
-
-	stored bool
-}
+// errAskAgain makes deletionHandler answer pack.AskAgain.
+var errAskAgain = errors.New("the client has to repeat the request")
 
 // record stores a refused deletion for replay, in status.refused of the first Usage with
-// spec.replayDeletion, and returns the record. A repeated refusal of the same deletion writes nothing.
+// spec.replayDeletion, and returns the stored record. A record without a user means that no
+// Usage has stored the deletion. A repeated refusal of the same deletion writes nothing.
 func (h *deletionHandler) record(
 	ctx context.Context, req admission.Request, obj relation.Object, found holders,
-) (recordedDeletion, error) {
+) (recorded sharedv1alpha1.RefusedDeletion, _ error) {
 	if isDryRun(req) || h.operators.Has(req.UserInfo.Username) || req.Operation != admissionv1.Delete {
-		return recordedDeletion{}, nil
+		return recorded, nil
 	}
 	var options deleteOptions
 	if len(req.Options.Raw) > 0 {
 		if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
-			return recordedDeletion{}, fmt.Errorf("read delete options: %w", err)
+			return recorded, fmt.Errorf("read delete options: %w", err)
 		}
 	}
 	refused := sharedv1alpha1.RefusedDeletion{
@@ -59,10 +55,18 @@ func (h *deletionHandler) record(
 	}
 	for _, e := range found.edges {
 		if u := found.get(e.Declarer); u != nil && e.Content == nil && wantsReplay(u, refused.User) {
-			return h.storeProven(ctx, repeatOf(req, obj), u, refused)
+			// A user who knows the path of the webhook could else have objects deleted in an administrator's name.
+			switch h.origin.Prove(ctx, repeatOf(req, obj)) {
+			case pack.Proven:
+				return h.store(ctx, u, refused)
+			case pack.Pending:
+				return recorded, errAskAgain
+			case pack.Unproven:
+				return recorded, nil
+			}
 		}
 	}
-	return recordedDeletion{}, nil
+	return recorded, nil
 }
 
 // repeatOf returns the request of a review. The name of a member of a deleted collection is only in the object.
@@ -70,44 +74,6 @@ func repeatOf(req admission.Request, obj relation.Object) pack.Repeat {
 	request := pack.RepeatOf(req)
 	request.Namespace, request.Name = obj.ID.Namespace, obj.ID.Name
 	return request
-}
-
-// storeProven stores a record if the API server has sent the review. A user who knows the path of the webhook could
-// else have the operator delete objects in the name of an administrator.
-func (h *deletionHandler) storeProven(
-	ctx context.Context, request pack.Repeat, u usage, refused sharedv1alpha1.RefusedDeletion,
-) (recordedDeletion, error) {
-	stored := make(chan sharedv1alpha1.RefusedDeletion, 1)
-	done, err := h.origin.Do(ctx, request, func(ctx context.Context) error {
-		record, err := h.store(ctx, u, refused)
-		stored <- record
-		if err == nil && record.User == "" { // The proof may have come after the end of the Usage.
-			err = h.replayEnded(ctx, u, &refused)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return recordedDeletion{}, err
-	case done:
-		return recordedDeletion{RefusedDeletion: <-stored, stored: true}, nil
-	default:
-		return recordedDeletion{RefusedDeletion: refused}, nil
-	}
-}
-
-// replayEnded replays a refused deletion whose Usage has ended before the deletion was stored. Example: `kubectl delete
-// -f` deletes the used object, is refused, and deletes the using object a few milliseconds later.
-func (h *deletionHandler) replayEnded(ctx context.Context, u usage, refused *sharedv1alpha1.RefusedDeletion) error {
-	err := h.live.Get(ctx, client.ObjectKeyFromObject(u), u.DeepCopyObject().(usage))
-	switch {
-	case apierrors.IsNotFound(err):
-		return h.replay(ctx, u, refused)
-	case err != nil:
-		return fmt.Errorf("read %s: %w", identify(u), err)
-	default: // Its status has no room.
-		return nil
-	}
 }
 
 // deleteOptions are the two fields of a DELETE request for the objects that the deleted object

@@ -125,11 +125,7 @@ func newTestDeletionHandler(tb testing.TB) *deletionHandler {
 // proven is the pack.Origin of a test that takes the place of the API server.
 type proven struct{}
 
-func (proven) Do(ctx context.Context, _ pack.Repeat, effect func(context.Context) error) (bool, error) {
-	return true, effect(ctx)
-}
-
-func (proven) Prepare(context.Context, pack.Repeat) {}
+func (proven) Prove(context.Context, pack.Repeat) pack.Proof { return pack.Proven }
 
 func request(operation admissionv1.Operation, gk schema.GroupKind, obj, old, options []byte) admission.Request {
 	return admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{

@@ -79,33 +79,22 @@ func (h *deletionHandler) override(
 	return left, nil
 }
 
-// recordOverride records an event on a Usage that was overridden. The event names the user if the API server is proven
-// to have sent the review, and else only says that the object is gone, if that is so.
+// recordOverride records an event on a Usage that was overridden, if the API server has sent the review.
 func (h *deletionHandler) recordOverride(
 	ctx context.Context, req admission.Request, obj relation.Object, u usage,
 ) error {
 	if u == nil || isDryRun(req) {
 		return nil
 	}
-	record := func(format string, args ...any) {
-		h.events.Eventf(u, nil, "Warning", "Overridden", "Delete", format, args...)
+	switch h.origin.Prove(ctx, repeatOf(req, obj)) {
+	case pack.Proven:
+		h.events.Eventf(u, nil, "Warning", "Overridden", "Delete",
+			"%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, obj.ID.Name)
+	case pack.Pending:
+		return errAskAgain
+	case pack.Unproven:
 	}
-	request := repeatOf(req, obj)
-	request.Unproven = func(ctx context.Context) error {
-		live, err := h.ledger.watcher.Live(ctx, obj.ID)
-		if err != nil && !relation.IsGone(err) {
-			return err
-		}
-		if err != nil || live.UID != obj.UID || live.Deleting {
-			record("%s/%s was deleted despite this Usage", req.Kind.Kind, obj.ID.Name)
-		}
-		return nil
-	}
-	_, err := h.origin.Do(ctx, request, func(context.Context) error {
-		record("%s deleted %s/%s despite this Usage", req.UserInfo.Username, req.Kind.Kind, obj.ID.Name)
-		return nil
-	})
-	return err
+	return nil
 }
 
 func namesUsage(wish string, id object.ID) bool {

@@ -138,12 +138,6 @@ func (r *reconciler) replayOne(
 	return r.replayed(p, refused, r.deleteObject(ctx, mapping, id, refused.Target.UID, policy))
 }
 
-// replayEnded is replayOne for a Usage that is gone. A deletion that has to wait is not repeated.
-func (r *reconciler) replayEnded(ctx context.Context, u usage, refused *sharedv1alpha1.RefusedDeletion) error {
-	_, err := r.replayOne(ctx, &pass{usage: u, id: identify(u)}, refused).Result()
-	return err
-}
-
 // mayReplay reports whether the refused user may delete the object now. For a controller of
 // Kubernetes, Kubernetes must have a reason to delete the object, too: the name of the controller
 // is all that the webhook was told, by a client that reached the webhook.

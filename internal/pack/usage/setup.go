@@ -36,7 +36,6 @@ type parts struct {
 	lock          *guard.Lock
 	rules         *guard.Rules
 	metrics       *metrics
-	reconciler    *reconciler
 	usages, locks reconcile.Queue
 }
 
@@ -91,7 +90,7 @@ func (p *parts) addInformers(ctx context.Context) error {
 // addControllers adds the controllers of Usages and of locks, and the tasks of the leader.
 func (p *parts) addControllers(context.Context) error {
 	recorder := p.mgr.GetEventRecorder(fieldOwner)
-	p.reconciler = (&reconciler{
+	usages := (&reconciler{
 		client: p.mgr.GetClient(), metadata: p.env.Metadata, watcher: p.env.Watcher,
 		writer: reconcile.Writer{Client: p.mgr.GetClient(), FieldOwner: fieldOwner, Writes: &p.writes},
 		ledger: p.ledger, lock: p.lock, rules: p.rules, reviewer: p.env.Reviewer,
@@ -112,7 +111,7 @@ func (p *parts) addControllers(context.Context) error {
 		}
 	}
 	for _, c := range []reconcile.Controller{
-		{Name: "usage", Reconciler: p.reconciler, Queue: &p.usages, All: p.store.ids},
+		{Name: "usage", Reconciler: usages, Queue: &p.usages, All: p.store.ids},
 		{Name: "usage-lock", Reconciler: p.lock, Queue: &p.locks, All: p.ledger.WronglyMarked},
 	} {
 		c.Workers, c.Heard = workers, p.store.wait
@@ -134,8 +133,8 @@ func (p *parts) addHandlers(context.Context) error {
 	}
 	deletions := &deletionHandler{
 		ledger: p.ledger, lock: p.lock, live: p.env.Live, client: p.mgr.GetClient(), get: p.store.get,
-		reviewer: p.env.Reviewer, origin: p.env.Origin, replay: p.reconciler.replayEnded, events: p.mgr.GetEventRecorder(fieldOwner), clock: clock.RealClock{},
-		metrics: p.metrics, operators: p.env.Operators, expiry: p.options.ReplayExpiry,
+		reviewer: p.env.Reviewer, origin: p.env.Origin, events: p.mgr.GetEventRecorder(fieldOwner), clock: clock.RealClock{},
+		metrics: p.metrics, operators: p.env.Accounts, expiry: p.options.ReplayExpiry,
 	}
 	server := p.mgr.GetWebhookServer()
 	server.Register(refusePath, &webhook.Admission{Handler: deletions})
