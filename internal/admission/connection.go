@@ -20,8 +20,8 @@ type connection struct {
 	// ended is closed with the connection.
 	ended chan struct{}
 
-	// tried: no echo arrived on the connection.
-	tried atomic.Bool
+	// rounds counts the reviews that were answered pack.Pending.
+	rounds atomic.Int32
 
 	mu sync.Mutex
 	// afterwards waits until the answer to the present request is sent.

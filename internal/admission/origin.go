@@ -32,12 +32,15 @@ const (
 	// echoTime bounds all tries for one connection after the answer to its request.
 	echoTime = 10 * time.Second
 	// holdTime is how long an echo on another connection is held back, so that the API server has to take the next
-	// connection for the next echo.
-	holdTime = 100 * time.Millisecond
+	// connection for the next echo, which is sent after echoPause.
+	holdTime  = 300 * time.Millisecond
+	echoPause = 10 * time.Millisecond
+	// maxRounds is how often a connection is tried. A connection of the API server may be busy with other reviews.
+	maxRounds = 8
 	// leastNumber is the least random number of an echo: no user sends such a grace period.
 	leastNumber = 1 << 48
 	// echoRate and echoBurst bound the echoes of the process: a client that forges reviews causes no more requests.
-	echoRate  = 20
+	echoRate  = 50
 	echoBurst = 2 * echoTries
 )
 
@@ -179,7 +182,7 @@ func (s *Server) Origin(config *rest.Config) (*Origin, error) {
 
 // Prove implements [pack.Origin]. With HTTP/2, the echo arrives on the connection while the review waits. With HTTP/1.1
 // the echo needs the connection, so the first review is answered before: Prove returns Pending. If no echo arrives
-// then, later reviews of the connection are Unproven.
+// then in several rounds, later reviews of the connection are Unproven.
 func (o *Origin) Prove(ctx context.Context, request pack.Repeat) pack.Proof {
 	c := connectionOf(ctx)
 	switch {
@@ -192,14 +195,11 @@ func (o *Origin) Prove(ctx context.Context, request pack.Repeat) pack.Proof {
 			return pack.Proven
 		}
 		return pack.Unproven
-	case c.tried.Load():
+	case c.rounds.Add(1) > maxRounds:
 		return pack.Unproven
 	}
 	background := context.WithoutCancel(ctx)
-	c.later(func() {
-		o.proveWithin(background, c, request, echoTime)
-		c.tried.Store(true)
-	})
+	c.later(func() { o.proveWithin(background, c, request, echoTime) })
 	return pack.Pending
 }
 
@@ -232,7 +232,7 @@ func (o *Origin) proveWithin(ctx context.Context, c *connection, request pack.Re
 			if apierrors.IsNotFound(err) { // A dry run of its deletion does not reach the webhook.
 				return c.isProven()
 			}
-		case <-time.After(holdTime / 2): // The echo is held back on another connection: the next one takes this one.
+		case <-time.After(echoPause): // The echo may be held back on another connection: the next one takes this one.
 		}
 	}
 	if !c.isProven() {

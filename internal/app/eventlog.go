@@ -11,6 +11,7 @@ import (
 	ctrlrecorder "sigs.k8s.io/controller-runtime/pkg/recorder"
 
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/redact"
 )
 
 // eventLog is an EventRecorder that also writes each event as one line of the log: object, reason and
@@ -27,8 +28,9 @@ type eventLog struct {
 func (e eventLog) Eventf(
 	regarding, related runtime.Object, eventtype, reason, action, note string, args ...any,
 ) {
-	e.EventRecorder.Eventf(regarding, related, eventtype, reason, action, note, args...)
-	values := []any{"object", e.nameOf(regarding), "message", fmt.Sprintf(note, args...)}
+	message := redact.Text(fmt.Sprintf(note, args...))
+	e.EventRecorder.Eventf(regarding, related, eventtype, reason, action, "%s", message)
+	values := []any{"object", e.nameOf(regarding), "message", message}
 	if related != nil {
 		values = append(values, "related", e.nameOf(related))
 	}

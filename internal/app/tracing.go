@@ -17,6 +17,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinship-dev/kinship/pkg/redact"
 )
 
 // tracerName is the instrumentation scope of the spans.
@@ -111,12 +113,14 @@ func (t *tracing) wrap(to http.RoundTripper) http.RoundTripper {
 	if t == nil {
 		return to
 	}
-	return otelhttp.NewTransport(to, otelhttp.WithTracerProvider(t.provider),
-		otelhttp.WithFilter(func(r *http.Request) bool {
-			return trace.SpanContextFromContext(r.Context()).IsValid()
-		}),
-		otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + r.URL.Host }),
-	)
+	return redact.Transport(to, func(to http.RoundTripper) http.RoundTripper { // An operation's address is signed.
+		return otelhttp.NewTransport(to, otelhttp.WithTracerProvider(t.provider),
+			otelhttp.WithFilter(func(r *http.Request) bool {
+				return trace.SpanContextFromContext(r.Context()).IsValid()
+			}),
+			otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method + " " + r.URL.Host }),
+		)
+	})
 }
 
 // traced returns a rest.Config whose requests have spans.

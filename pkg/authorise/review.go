@@ -26,6 +26,8 @@ type Action struct {
 	Verb     string
 	Group    string
 	Resource string
+	// Subresource is "" for the object itself, or for example status.
+	Subresource string
 	// Namespace is "" for cluster-scoped resources, and for a request about all namespaces, as in
 	// ResourceAttributes.
 	Namespace string
@@ -76,7 +78,7 @@ func (r *Reviewer) ask(ctx context.Context, user authenticationv1.UserInfo, a Ac
 		Spec: authorizationv1.SubjectAccessReviewSpec{
 			User: user.Username, UID: user.UID, Groups: user.Groups, Extra: extra(user),
 			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: a.Verb, Group: a.Group, Version: "*", Resource: a.Resource,
+				Verb: a.Verb, Group: a.Group, Version: "*", Resource: a.Resource, Subresource: a.Subresource,
 				Namespace: a.Namespace, Name: a.Name,
 			},
 		},

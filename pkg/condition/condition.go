@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinship-dev/kinship/pkg/reconcile"
+	"github.com/kinship-dev/kinship/pkg/redact"
 )
 
 // MaxMessage bounds a condition's message, in bytes. The Kubernetes API allows 32768 bytes, but a
@@ -47,7 +48,8 @@ func Set(list *[]metav1.Condition, conditions ...metav1.Condition) bool {
 	return changed
 }
 
-// Clip returns a message of at most MaxMessage bytes. The end of a longer message becomes " ...".
+// Clip returns a message of at most MaxMessage bytes. The end of a longer message becomes " ...". Clip calls
+// redact.Text: the text may be of a user, of another controller or of a cloud.
 func Clip(s string) string { return clip(s, MaxMessage) }
 
 // ClipNote is like Clip, for the note of an event: the Kubernetes API allows 1024 bytes.
@@ -55,6 +57,7 @@ func ClipNote(s string) string { return clip(s, 1024) }
 
 func clip(s string, limit int) string {
 	const more = " ..."
+	s = redact.Text(s)
 	if len(s) <= limit {
 		return s
 	}

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
@@ -96,6 +98,47 @@ func TestWithdraw(t *testing.T) {
 			return nil
 		})
 		l.checkRecorded(u, 0)
+	}
+	l.release(u)
+	l.Exists(used)
+}
+
+// TestWithdrawByRole: a user with Kubernetes' ClusterRole edit or admin can do what the refusal says. A user with the right
+// to delete the object alone is told which right is missing. None of them may write anything else into a status.
+func TestWithdrawByRole(t *testing.T) {
+	operator.Start(t)
+	l, used, u := replaying(t)
+	bare := l.user("bare")
+	l.allow(bare, right("", "configmaps", "get", "delete"))
+	if err := l.As(bare).Delete(t.Context(), used); !apierrors.IsConflict(err) ||
+		!strings.Contains(err.Error(), "which needs the verb patch on usages/status") {
+		t.Errorf("a user without the right is told: %v", err)
+	}
+	if code, said := l.withdraw(""); code != 0 { // By an administrator.
+		t.Fatal(said)
+	}
+	for _, role := range []string{"edit", "admin"} {
+		user := l.user(role)
+		l.Create(&rbacv1.RoleBinding{
+			ObjectMeta: l.named(role), Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		})
+		l.awaitRights(user, true, right(usageGroup, "usages/status", "patch"), right(usageGroup, "usages", "list"))
+		testenv.Eventually(t, func() error { // A cache that is late has the deletion on record still.
+			err := l.As(user).Delete(t.Context(), used)
+			if !apierrors.IsConflict(err) || strings.Contains(err.Error(), "which needs") {
+				t.Errorf("%s: the refusal says %v", role, err)
+			}
+			if code, said := l.withdraw(user); code != 0 {
+				return fmt.Errorf("%s: withdraw: code %d, %s", role, code, said)
+			}
+			return nil
+		})
+		l.checkRecorded(u, 0)
+		forged := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[]}}`))
+		if err := l.As(user).Status().Patch(t.Context(), u.DeepCopy(), forged); !apierrors.IsForbidden(err) {
+			t.Errorf("%s writes the status: %v", role, err)
+		}
 	}
 	l.release(u)
 	l.Exists(used)

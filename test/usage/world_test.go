@@ -275,7 +275,7 @@ func (w *world) refusedAs(c client.Client, obj client.Object, opts ...client.Del
 // operator, or a cluster without its webhooks, can cause.
 func (w *world) asOperator() client.Client {
 	w.T.Helper()
-	config := testenv.As(w.T, app.Operator, "system:masters")
+	config := testenv.As(w.T, app.OperatorOf("usage"), "system:masters")
 	return testenv.ClientFor(w.T, config, w.C.Scheme())
 }
 

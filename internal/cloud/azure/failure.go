@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/kinship-dev/kinship/pkg/redact"
 )
 
 // maxMessage bounds the text of an error, in characters.
@@ -131,26 +133,18 @@ func textOf(value any) string {
 	}
 }
 
-// Parts of ARM's texts that differ each time: signed queries of addresses, and the ids of requests.
+// requestIDs are parts of ARM's texts that differ each time.
 var (
-	queries = regexp.MustCompile(`(https?://[^\s?'"]+)\?[^\s'"]+`)
-	// quotedQueries are queries in addresses that net/http and net/url quote as Go does.
-	quotedQueries = regexp.MustCompile(`("[^\s"?]*)\?(\\.|[^"\\])*"`)
-	requestIDs    = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
+	requestIDs = regexp.MustCompile(`(?i)\s*(\(` + anyGUID + `\)|` +
 		`\b(request|correlation|tracking|activity|trace) ?id[:=]? *'?` + anyGUID + `'?)`)
 )
 
 const anyGUID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
 
-// steady removes queries and requestIDs from a text, so that a condition changes only with the
+// steady removes queries of addresses and requestIDs from a text, so that a condition changes only with the
 // error. A condition must not show the signature in a query either.
 func steady(text string) string {
-	return strings.TrimSpace(requestIDs.ReplaceAllString(withoutQueries(text), ""))
-}
-
-// withoutQueries removes the queries of addresses from a text.
-func withoutQueries(text string) string {
-	return queries.ReplaceAllString(quotedQueries.ReplaceAllString(text, `$1"`), "$1")
+	return strings.TrimSpace(requestIDs.ReplaceAllString(redact.Addresses(text), ""))
 }
 
 // quietError is an error of net/http or net/url without queries in its text: the query of an
@@ -158,7 +152,7 @@ func withoutQueries(text string) string {
 type quietError struct{ error }
 
 // Error implements error.
-func (e quietError) Error() string { return withoutQueries(e.error.Error()) }
+func (e quietError) Error() string { return redact.Addresses(e.error.Error()) }
 
 // Unwrap returns the wrapped error.
 func (e quietError) Unwrap() error { return e.error }

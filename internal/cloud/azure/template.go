@@ -1,16 +1,32 @@
 package azure
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
 const templateSchema = "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#"
 
 // Template returns a template with the resource that has an [ID], and with the owner of the resource,
-// which must exist in Azure. Text in the body is no template expression.
-func Template(id ID, armType, apiVersion string, body map[string]any, ownerVersion string) map[string]any {
-	resource, _ := escape(body).(map[string]any)
+// which must exist in Azure. No text in the body is a template expression: ARM evaluates a text that begins with [ and
+// ends with ], such as "[listKeys(...)]", with the rights of the credentials. Template escapes values. For keys and
+// names Azure has no escape, so Template returns an error that names the field.
+func Template(
+	id ID, armType, apiVersion string, body map[string]any, ownerVersion string,
+) (map[string]any, error) {
+	for _, name := range id.Names() {
+		if strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s", name, withoutTemplate)
+		}
+	}
+	escaped, err := escape(body, "")
+	if err != nil {
+		return nil, err
+	}
+	resource, _ := escaped.(map[string]any)
 	resource["type"], resource["apiVersion"], resource["name"] = armType, apiVersion, strings.Join(id.Names(), "/")
 	resources := map[string]any{"resource": resource}
 	if owner := id.Parent(); !owner.Equal(id.In()) {
@@ -21,28 +37,42 @@ func Template(id ID, armType, apiVersion string, body map[string]any, ownerVersi
 	}
 	return map[string]any{
 		"$schema": templateSchema, "languageVersion": "2.0", "contentVersion": "1.0.0.0", "resources": resources,
-	}
+	}, nil
 }
 
-// escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]".
-func escape(value any) any {
+// withoutTemplate says what to do about a text that a template can't have.
+const withoutTemplate = "rename it, or run the operator with --azure-submission=put"
+
+// escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]". The error names
+// the first key, in the order of the keys, that begins with [.
+func escape(value any, path string) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
 		out := maps.Clone(v)
-		for key, inner := range v {
-			out[key] = escape(inner)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if strings.HasPrefix(key, "[") {
+				return nil, fmt.Errorf("the key %q of %s begins with [, which a template takes for an expression: %s",
+					key, cmp.Or(path, "the resource"), withoutTemplate)
+			}
+			var err error
+			if out[key], err = escape(v[key], strings.TrimPrefix(path+"."+key, ".")); err != nil {
+				return nil, err
+			}
 		}
-		return out
+		return out, nil
 	case []any:
 		out := make([]any, len(v))
 		for i, inner := range v {
-			out[i] = escape(inner)
+			var err error
+			if out[i], err = escape(inner, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return nil, err
+			}
 		}
-		return out
+		return out, nil
 	case string:
 		if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
-			return "[" + v
+			return "[" + v, nil
 		}
 	}
-	return value
+	return value, nil
 }

@@ -1,9 +1,11 @@
 package azure
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 // TestTemplate: the resource of a deployment depends on its owner, which the deployment doesn't make.
@@ -22,8 +24,68 @@ func TestTemplate(t *testing.T) {
 			"properties": map[string]any{"texts": []any{"[[x]", "x"}},
 		},
 	}
-	template := Template(id, table+"/routes", "2021-01-01", body, "2020-01-01")
+	template, err := Template(id, table+"/routes", "2021-01-01", body, "2020-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
 	if diff := cmp.Diff(want, template["resources"]); diff != "" {
 		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+// TestTemplateHasNoExpression draws bodies and names. A template with an expression of a user is refused with the
+// field's name, or the expression is escaped: at every depth, in keys and in values.
+func TestTemplateHasNoExpression(t *testing.T) {
+	text := rapid.OneOf(rapid.SampledFrom([]string{
+		"[listKeys('a', 'b').key]", "[[x]", "[x", "x]", "[]", "[", "", "plain", "[a] and [b]",
+	}), rapid.StringMatching(`[\[\]a\n ]{0,5}`))
+	body := rapid.MapOfN(text, rapid.Deferred(func() *rapid.Generator[any] { return values(text, 3) }), 0, 3)
+	rapid.Check(t, func(t *rapid.T) {
+		id, err := ParseID("/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/a.b/c/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := body.Draw(t, "body")
+		template, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
+		if err != nil {
+			if !strings.Contains(err.Error(), "begins with [") || !strings.Contains(err.Error(), "--azure-submission=put") {
+				t.Errorf("refused with %q", err)
+			}
+			return
+		}
+		walk(template, func(text string, isKey bool) {
+			if isKey && strings.HasPrefix(text, "[") {
+				t.Errorf("the template has the key %q", text)
+			}
+			if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") && !strings.HasPrefix(text, "[[") {
+				t.Errorf("the template has the expression %q", text)
+			}
+		})
+	})
+}
+
+// values draws texts, lists and maps.
+func values(text *rapid.Generator[string], depth int) *rapid.Generator[any] {
+	if depth == 0 {
+		return text.AsAny()
+	}
+	inner := values(text, depth-1)
+	return rapid.OneOf(text.AsAny(), rapid.SliceOfN(inner, 0, 2).AsAny(), rapid.MapOfN(text, inner, 0, 2).AsAny())
+}
+
+// walk calls see with each text of a value.
+func walk(value any, see func(text string, isKey bool)) {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			see(key, true)
+			walk(inner, see)
+		}
+	case []any:
+		for _, inner := range v {
+			walk(inner, see)
+		}
+	case string:
+		see(v, false)
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/gophercloud/gophercloud/v2"
+
+	"github.com/kinship-dev/kinship/pkg/redact"
 )
 
 // maxMessage bounds the part of an error that a condition shows, in characters.
@@ -200,7 +202,7 @@ func unanswered(err error) string {
 	if wrong, ok := errors.AsType[*url.Error](err); ok && strings.Contains(wrong.Err.Error(), "malformed") {
 		return "no service of OpenStack: what it says is no HTTP"
 	}
-	return err.Error()
+	return redact.Text(err.Error()) // The address of an image may be signed.
 }
 
 // explain reads errors in the forms of the services: NeutronError with a type, Keystone's error

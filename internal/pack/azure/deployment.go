@@ -40,7 +40,10 @@ func (a actuator) submit(
 	if known := a.all.Default(id.Parent().Type()); known != nil {
 		ownerVersion = known.APIVersion
 	}
-	template := azure.Template(id, a.Type, a.APIVersion, body, ownerVersion)
+	template, err := azure.Template(id, a.Type, a.APIVersion, body, ownerVersion)
+	if err != nil {
+		return azure.Answer{}, invalid(err)
+	}
 	content := map[string]any{"properties": map[string]any{"mode": "Incremental", "template": template}}
 	answer, err := a.client.Put(ctx, deployment, deploymentVersion, content, azure.Condition{})
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.

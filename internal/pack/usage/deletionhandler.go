@@ -9,6 +9,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
@@ -78,20 +79,51 @@ func (h *deletionHandler) Handle(ctx context.Context, req admission.Request) adm
 		h.metrics.refusals.WithLabelValues(obj.ID.Group, obj.ID.Kind).Inc()
 	}
 	answer := refuse(obj, found)
-	answer.Result.Message += h.recordedHint(obj, recorded) + overrideHint(obj, found)
+	hint, err := h.recordedHint(ctx, req.UserInfo, obj, found, recorded)
+	if err != nil {
+		return admission.Errored(http.StatusInternalServerError, err)
+	}
+	answer.Result.Message += hint + overrideHint(obj, found)
 	return answer
 }
 
 // recordedHint returns the part of a refusal that says that the deletion is recorded, until
 // when, and how to withdraw the record. Controllers of Kubernetes get no such text: they repeat
 // a refused deletion themselves.
-func (h *deletionHandler) recordedHint(obj relation.Object, recorded sharedv1alpha1.RefusedDeletion) string {
+func (h *deletionHandler) recordedHint(
+	ctx context.Context, user authenticationv1.UserInfo, obj relation.Object, found holders,
+	recorded sharedv1alpha1.RefusedDeletion,
+) (string, error) {
 	if recorded.User == "" || isKubernetesController(recorded.User) {
-		return ""
+		return "", nil
 	}
+	withdrawal, err := h.withdrawal(ctx, user, obj, found)
 	return fmt.Sprintf(" The deletion is recorded, as %s asked for it: it is carried out as soon as nothing is in the "+
-		"way, until %s. To withdraw it: kubectl kinship withdraw %s %s%s", recorded.User,
-		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), obj.ID.GroupKind(), obj.ID.Name, namespaceFlag(obj.ID))
+		"way, until %s. To withdraw it: %s", recorded.User,
+		recorded.Time.Add(h.expiry).UTC().Format(time.RFC3339), withdrawal), err
+}
+
+// withdrawal returns the command with which the user withdraws a recorded deletion, or which right the user lacks for
+// the command. The record is in the status of one of the Usages that hold the object.
+func (h *deletionHandler) withdrawal(
+	ctx context.Context, user authenticationv1.UserInfo, obj relation.Object, found holders,
+) (string, error) {
+	command := fmt.Sprintf("kubectl kinship withdraw %s %s%s", obj.ID.GroupKind(), obj.ID.Name, namespaceFlag(obj.ID))
+	for _, e := range found.edges {
+		u := found.get(e.Declarer)
+		if u == nil || e.Content != nil || !wantsReplay(u, user.Username) {
+			continue
+		}
+		k, _ := kindOf(e.Declarer.GroupKind())
+		allowed, err := h.reviewer.Allowed(ctx, user, authorise.Action{
+			Verb: "patch", Group: k.Group, Resource: k.resource, Subresource: "status", Namespace: e.Declarer.Namespace,
+		})
+		if err != nil || allowed {
+			return command, err
+		}
+		return fmt.Sprintf("%s, which needs the verb patch on %s/status", command, k.resource), nil
+	}
+	return command, nil
 }
 
 // requestedObject returns the object that a request deletes, or the Pod of an eviction.

@@ -10,6 +10,7 @@ import (
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/redact"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -111,8 +112,11 @@ func containers(e relation.Edge, kinds relation.Kinds) []relation.Edge {
 	return edges
 }
 
-// describe returns the text of column DETAILS: the reason, or "Pod/a uses ConfigMap/b".
-func describe(u usage) string {
+// describe returns the text of column DETAILS: the reason, or "Pod/a uses ConfigMap/b". `kubectl get` prints the text
+// as it is.
+func describe(u usage) string { return redact.Printable(details(u)) }
+
+func details(u usage) string {
 	spec := u.UsageSpec()
 	if spec.Reason != nil && *spec.Reason != "" {
 		return *spec.Reason

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +111,13 @@ func editRoles(options Options, kinds []string) []*rbacv1.ClusterRole {
 		lift = []string{"edit", "admin"}
 	}
 	create := slices.Index(pack.EditVerbs, "create")
+	statuses := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		statuses = append(statuses, strings.Replace(kind, ".", "/status.", 1))
+	}
 	return []*rbacv1.ClusterRole{
+		// usageHandler.status lets a user only withdraw the user's own deletions, and pack.ByPolicy refuses every write.
+		pack.UserRole("kinship-usage-withdraw", statuses, []string{"patch"}, "edit", "admin"),
 		pack.UserRole("kinship-usage-edit", kinds, []string{"create"}, "edit", "admin"),
 		pack.UserRole(LiftRole, kinds, slices.Delete(slices.Clone(pack.EditVerbs), create, create+1), lift...),
 	}
