@@ -38,6 +38,9 @@ type Writer struct {
 // If locked is set, the write fails with a Conflict if the object has changed since before was
 // read. Set locked for decisions that depend on fields of other writers, and for lists, which a
 // merge patch replaces as a whole.
+//
+// The API server refuses a status that is too large. Status then leaves large fields as they are stored, and the
+// conditions say so: an object whose conditions can't be written would fail for ever without a word.
 func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.Object, locked bool) (bool, error) {
 	content, err := difference(before, after)
 	if err != nil {
@@ -62,6 +65,9 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 	}
 	err = w.Client.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch),
 		client.FieldOwner(w.FieldOwner))
+	if isTooLarge(err) {
+		return w.reduced(ctx, id, before, after, err)
+	}
 	if err != nil {
 		return false, fmt.Errorf("write status of %s: %w", id, err)
 	}

@@ -32,6 +32,7 @@ func TestOam(t *testing.T) {
 		"authors":                 testAuthors,
 		"authors change":          testAuthorsChange,
 		"laundered authors":       testLaunderedAuthors,
+		"large status":            testLargeStatus,
 		"stores and rights":       testStoreRights,
 		"forged status":           testForgedStatus,
 		"traits without an app":   testDirectTraits,

@@ -325,3 +325,28 @@ func testHostilePaths(t *testing.T) {
 	})
 	w.get("ApplicationConfiguration", "app", synced("spec.key is a number, and the value is a list"))
 }
+
+// testLargeStatus: the status of a HealthScope within the schema is too large for etcd. The condition says which field is
+// missing, and the operator does not repeat the pass for ever.
+func testLargeStatus(t *testing.T) {
+	w := newWorld(t)
+	var refs strings.Builder
+	for i := range 3500 {
+		fmt.Fprintf(&refs, "  - {apiVersion: example.com/v1, kind: Bar, name: \"%0200d\"}\n", i)
+	}
+	w.write("apiVersion: core.oam.dev/v1alpha2\nkind: HealthScope\nmetadata: {name: large}\nspec:\n  workloadRefs:\n" +
+		refs.String())
+	scope := w.get("HealthScope", "large", func(u *unstructured.Unstructured) error {
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		if text := fmt.Sprint(conditions); !strings.Contains(text, "status.healthConditions can't be stored") {
+			return fmt.Errorf("conditions are %s", text)
+		}
+		return nil
+	})
+	if n := len(fmt.Sprint(scope.Object["status"])); n > 64<<10 {
+		t.Errorf("the status has %d bytes", n)
+	}
+	if err := w.C.Delete(t.Context(), scope); err != nil {
+		t.Fatal(err)
+	}
+}
