@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,6 +40,8 @@ type Options struct {
 	From []netip.Prefix
 	// Connections bounds the open connections. Zero means [listen.DefaultConnections].
 	Connections int
+	// MaxObject is the size, in bytes of JSON, of the largest object that is judged. Zero means [DefaultMaxObject].
+	MaxObject int
 	// Log receives the lines of the server.
 	Log logr.Logger
 }
@@ -79,7 +82,7 @@ func NewServer(o Options, metrics *Metrics) *Server {
 
 // Register implements [webhook.Server]. The handler is served at path/SECRET.
 func (s *Server) Register(path string, hook http.Handler) {
-	hook = s.metrics.counted(path, s.echoes.heard(hook))
+	hook = s.metrics.counted(path, limited(cmp.Or(s.options.MaxObject, DefaultMaxObject), s.echoes.heard(hook)))
 	s.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, strings.ToLower(strings.TrimPrefix(r.URL.Path, path+"/")), hook)
 	}))

@@ -18,6 +18,10 @@ import (
 
 	"github.com/go-logr/logr/testr"
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/freeport"
@@ -293,4 +297,37 @@ func FuzzUID(f *testing.F) {
 			t.Errorf("%s has the uid %q, want %q", review, got, read.Request.UID)
 		}
 	})
+}
+
+// TestMaxObject: a large object is refused with name, size and option. A smaller object, an update that makes a large
+// object smaller, and the deletion of a large object of any kind reach the handler.
+func TestMaxObject(t *testing.T) {
+	hook := &webhook.Admission{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+		return admission.Allowed("")
+	})}
+	limited(100, hook)
+	for name, test := range map[string]struct {
+		operation admissionv1.Operation
+		now, old  int
+		want      bool
+	}{
+		"small":           {admissionv1.Create, 100, 0, true},
+		"large":           {admissionv1.Create, 101, 0, false},
+		"grown":           {admissionv1.Update, 300, 200, false},
+		"large as before": {admissionv1.Update, 200, 200, false},
+		"made smaller":    {admissionv1.Update, 199, 200, true},
+		"deleted":         {admissionv1.Delete, 0, 3000, true},
+	} {
+		req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: test.operation, Name: "it", Kind: metav1.GroupVersionKind{Kind: "Component"},
+			Object: runtime.RawExtension{Raw: make([]byte, test.now)}, OldObject: runtime.RawExtension{Raw: make([]byte, test.old)},
+		}}
+		r := hook.Handler.Handle(t.Context(), req)
+		if r.Allowed != test.want {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if !r.Allowed && !strings.Contains(r.Result.Message, fmt.Sprintf("Component it has %d bytes", test.now)) {
+			t.Errorf("%s: %s", name, r.Result.Message)
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 func (o Options) admission() (admission.Options, error) {
 	options := admission.Options{
 		Host: o.WebhookHost, Port: o.WebhookPort, Protocols: o.WebhookProtocols, Log: o.Log.WithName("webhooks"),
+		MaxObject: o.MaxObjectSize,
 	}
 	for _, network := range o.AdmissionFrom {
 		prefix, err := parseNetwork(network)
@@ -53,6 +54,7 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // checkAdmission returns an error for options of the webhook server that can't work.
 func checkAdmission(o Options) error {
 	_, err := o.admission()
+	err = errors.Join(err, checkNotNegative("--max-object-size", o.MaxObjectSize))
 	if o.AdmissionClientCA == "" && len(o.AdmissionFrom) == 0 {
 		return err
 	}

@@ -101,6 +101,9 @@ type Options struct {
 	// AdmissionClientCA is a file with the CAs, as PEM, of the client certificates that the API servers present to
 	// webhooks. The webhook server then answers no review without such a certificate. Empty means none.
 	AdmissionClientCA string
+	// MaxObjectSize is the size, in bytes of JSON, of the largest object of Kinship's kinds that the webhooks take. Zero
+	// means 256 KiB.
+	MaxObjectSize int
 	// MetricsAddress and HealthAddress are the addresses of the servers, such as :8080; "0" means
 	// no server.
 	MetricsAddress, HealthAddress string

@@ -161,6 +161,8 @@ func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.options.AdmissionFrom, "admission-from", nil,
 		"networks of the API servers, as in 10.0.0.0/28: the webhook server closes connections of other clients "+
 			"(default any client)")
+	f.IntVar(&c.options.MaxObjectSize, "max-object-size", 0,
+		"bytes of the largest object of Kinship's kinds that the webhooks take (default 262144)")
 	f.StringVar(&c.options.AdmissionClientCA, "admission-client-ca", "",
 		"file with the CA, as PEM, of the client certificates that the API servers present to webhooks: others get no "+
 			"answer; use a CA that signs nothing else")

@@ -70,7 +70,7 @@ func (c Controller) AddTo(mgr manager.Manager) error {
 	log := mgr.GetLogger().WithValues("controller", c.Name)
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
 		Reconciler: Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), MaxConcurrentReconciles: c.Workers,
-		RateLimiter: c.RateLimiter, SkipNameValidation: &skip,
+		RateLimiter: c.RateLimiter, NewQueue: newFairQueue, SkipNameValidation: &skip,
 		LogConstructor: func(id *object.ID) logr.Logger {
 			if id == nil {
 				return log
