@@ -1,13 +1,21 @@
 package app
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kinship-dev/kinship/internal/admission"
+	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/pack"
 )
 
@@ -62,4 +70,24 @@ func checkAdmission(o Options) error {
 		err = errors.Join(err, errors.New("--admission-from and --admission-client-ca need webhooks, and --enforcement is policy"))
 	}
 	return err
+}
+
+// Rotate makes running operators replace the secret path of the webhooks or, with certificates, the certificate
+// authority as well. Rotate removes the path from the Secret, or deletes the Secret.
+func Rotate(ctx context.Context, config *rest.Config, certificates bool) error {
+	c, err := newClient(Options{}, config)
+	if err != nil {
+		return err
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: certificateSecret}}
+	if certificates {
+		err = c.Delete(ctx, secret)
+	} else {
+		removal := fmt.Appendf(nil, `{"data":{%q:null}}`, certificate.PathKey)
+		err = c.Patch(ctx, secret, client.RawPatch(types.MergePatchType, removal))
+	}
+	if err != nil {
+		return fmt.Errorf("rotate Secret %s/%s: %w", Namespace, certificateSecret, err)
+	}
+	return nil
 }

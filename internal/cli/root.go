@@ -67,6 +67,7 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newWithdraw(streams),
 		newRelations(streams),
 		newRights(streams),
+		newRotate(streams),
 		newIot(streams),
 		newOpenstack(streams),
 		newAzure(streams),

@@ -288,9 +288,16 @@ spec: {containers: [{name: a, image: a}]}
 apiVersion: core.oam.dev/v1alpha2
 kind: HealthScope
 metadata: {name: spy}
-spec: {workloadRefs: [{apiVersion: v1, kind: Secret, name: key}]}`)
+spec: {workloadRefs: [{apiVersion: v1, kind: Secret, name: key}]}
+---
+apiVersion: core.oam.dev/v1alpha2
+kind: HealthScope
+metadata: {name: nosy}
+spec: {workloadRefs: [{apiVersion: core.oam.dev/v1alpha2, kind: ContainerizedWorkload, name: example}]}`)
 	w.get("ManualScalerTrait", "sabotage", synced("is scaled by ManualScalerTrait/scaler"))
 	w.get("ManualScalerTrait", "grab", synced("poor may not patch deployments.apps"))
+	// The author may get the workload, and not its Deployment.
+	w.get("HealthScope", "nosy", synced("poor may not get deployments.apps"))
 	w.get("Deployment", "plain", field(1, "spec", "replicas"))
 	w.Delete(w.blank("ApplicationConfiguration", "app"))
 	w.gone("ManualScalerTrait", "scaler")

@@ -21,6 +21,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/cli"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -154,6 +155,31 @@ func (l land) checkNoEvent(u *protectionv1beta1.Usage, reason string) {
 		if e.Regarding.UID == u.UID && e.Reason == reason {
 			l.T.Errorf("an event says: %s", e.Note)
 		}
+	}
+}
+
+// TestRotateCommand: `kinship rotate` replaces the path that the API server calls, and the former path is worthless.
+func TestRotateCommand(t *testing.T) {
+	operator.Start(t)
+	l, used, _ := replaying(t)
+	before := l.webhook()
+	var out bytes.Buffer
+	args := []string{"kinship", "rotate", "--kubeconfig", testenv.Kubeconfig(t)}
+	if code := cli.Main(t.Context(), "test", args, nil, &out, &out); code != 0 {
+		t.Fatalf("kinship rotate: code %d, %s", code, &out)
+	}
+	f := newForger(l, before, false)
+	testenv.Eventually(t, func() error {
+		if l.webhook() == before {
+			return errors.New("the API server calls the former path")
+		}
+		if code, _, err := f.post(l.claims(used)["echo"]); err != nil || code != http.StatusNotFound {
+			return fmt.Errorf("the former path is answered with %d, error %w", code, err)
+		}
+		return nil
+	})
+	if err := l.C.Delete(t.Context(), used); !apierrors.IsConflict(err) {
+		t.Errorf("deletion after the rotation: %v, want a conflict", err)
 	}
 }
 

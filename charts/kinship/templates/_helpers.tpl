@@ -64,6 +64,11 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- if has "kinship-system" .Values.namespaces }}
 {{- fail "namespaces: kinship-system is the operator's own namespace: leave it out" }}
 {{- end }}
+{{- range .Values.packs.oam.kinds }}
+{{- if regexMatch "\\.(rbac\\.authorization|admissionregistration|apiextensions|apiregistration|authentication|authorization|certificates)\\.k8s\\.io$|\\.infra\\.azure\\.com$|\\.openstack\\.k-orc\\.cloud$|\\.kinship\\.dev$" . }}
+{{- fail (printf "packs.oam.kinds: the pack oam can't act on %s: it gives rights, or is a kind of another pack" .) }}
+{{- end }}
+{{- end }}
 {{- if and .Values.packs.usage.usingKinds (not .Values.packs.usage.kinds) }}
 {{- fail "packs.usage.usingKinds needs packs.usage.kinds: without it any kind may be used and use" }}
 {{- end }}
@@ -83,6 +88,15 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- end }}
 {{- if eq .Values.enforcement "webhook" }}
 - --webhook-port=9443
+{{- with .Values.admission.from }}
+- --admission-from={{ join "," . }}
+{{- end }}
+{{- if .Values.admission.clientCAConfigMap }}
+- --admission-client-ca=/etc/kinship/admission/ca.crt
+{{- end }}
+{{- with .Values.admission.maxObjectSize }}
+- --max-object-size={{ int . }}
+{{- end }}
 {{- end }}
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:8080

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
@@ -59,6 +60,9 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 	for i, ref := range refs {
 		id := idOf(ref, p.obj.Namespace)
 		obstacle := obstacles[i].And(r.engine.Listed(all[id].Kinds...))
+		if obstacle.IsDone() { // The health of children tells what is in them.
+			obstacle = r.permittedFor(ctx, p.obj, "get", kindsBelow(id, all[id].Members())...)
+		}
 		if isPassing(obstacle) {
 			return obstacle
 		}
@@ -79,6 +83,17 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 	}
 	p.obj.Status.ScopeHealthCondition = sum
 	return outcome
+}
+
+// kindsBelow returns the kinds of the children of a workload.
+func kindsBelow(workload object.ID, members []relation.Object) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, m := range members {
+		if kind := m.ID.GroupKind().WithVersion(""); m.ID.GroupKind() != workload.GroupKind() && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
 // count adds the health of a workload to the ScopeHealthCondition.
