@@ -46,8 +46,10 @@ func newPaths(t *testing.T) *paths {
 }
 
 func (p *paths) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &p.own, nil }
-func (p *paths) Suspect(path string)                                           { p.suspected <- path }
-func (p *paths) Current() (certificate.Bundle, bool)                           { return certificate.Bundle{Path: "secret"}, true }
+
+func (p *paths) Suspect(path string) { p.suspected <- path }
+
+func (p *paths) Current() (certificate.Bundle, bool) { return certificate.Bundle{Path: "secret"}, true }
 
 func (p *paths) Check(_ context.Context, path string) (certificate.Standing, error) {
 	return p.standing[path], nil
@@ -196,7 +198,7 @@ func TestGivenUp(t *testing.T) {
 // TestClientCertificate: with ClientCAs, only a client with a certificate gets an answer. Without a certificate the
 // operator's own HEAD request is still answered.
 func TestClientCertificate(t *testing.T) {
-	own, err := certificate.SelfSigned("apiserver") // As a CA of its own. It is for servers, so the test makes its pool of it.
+	own, err := certificate.SelfSigned("apiserver")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +243,8 @@ func TestBudget(t *testing.T) {
 		})))
 		serve := func(body string) (*httptest.ResponseRecorder, time.Duration) {
 			w, start := httptest.NewRecorder(), time.Now()
-			hook.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/?timeout=3s", strings.NewReader(body)))
+			hook.ServeHTTP(w, httptest.NewRequestWithContext(
+				t.Context(), http.MethodPost, "/?timeout=3s", strings.NewReader(body)))
 			return w, time.Since(start)
 		}
 		first := make(chan struct{})
@@ -320,7 +323,8 @@ func TestMaxObject(t *testing.T) {
 	} {
 		req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 			Operation: test.operation, Name: "it", Kind: metav1.GroupVersionKind{Kind: "Component"},
-			Object: runtime.RawExtension{Raw: make([]byte, test.now)}, OldObject: runtime.RawExtension{Raw: make([]byte, test.old)},
+			Object:    runtime.RawExtension{Raw: make([]byte, test.now)},
+			OldObject: runtime.RawExtension{Raw: make([]byte, test.old)},
 		}}
 		r := hook.Handler.Handle(t.Context(), req)
 		if r.Allowed != test.want {

@@ -37,7 +37,8 @@ func (o Options) admission() (admission.Options, error) {
 	}
 	text, err := os.ReadFile(o.AdmissionClientCA)
 	if err != nil {
-		return options, fmt.Errorf("--admission-client-ca is %q: read the CAs of the API servers: %w", o.AdmissionClientCA, err)
+		return options, fmt.Errorf("--admission-client-ca is %q: read the CAs of the API servers: %w",
+			o.AdmissionClientCA, err)
 	}
 	options.ClientCAs = x509.NewCertPool()
 	if !options.ClientCAs.AppendCertsFromPEM(text) {
@@ -67,7 +68,8 @@ func checkAdmission(o Options) error {
 		return err
 	}
 	if o.Enforcement == pack.ByPolicy {
-		err = errors.Join(err, errors.New("--admission-from and --admission-client-ca need webhooks, and --enforcement is policy"))
+		err = errors.Join(err, errors.New(
+			"--admission-from and --admission-client-ca need webhooks, and --enforcement is policy"))
 	}
 	return err
 }

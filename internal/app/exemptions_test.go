@@ -46,14 +46,19 @@ func TestExemptions(t *testing.T) {
 // by --oam-kinds nor by `kinship rights`.
 func TestRefusedKinds(t *testing.T) {
 	for name, want := range map[string]string{
-		"resourcegroups.microsoft.resources.infra.azure.com": "pack azure", "usages.protection.crossplane.io": "pack usage",
-		"networks.openstack.k-orc.cloud": "pack openstack", "iotconnectors.services.azurehealthcareapis.com": "pack iot",
-		"referencegrants.kinship.dev": "consent", "pods/exec": "subresource", "serviceaccounts/token": "subresource",
+		"resourcegroups.microsoft.resources.infra.azure.com": "pack azure",
+		"usages.protection.crossplane.io":                    "pack usage",
+		"networks.openstack.k-orc.cloud":                     "pack openstack",
+		"iotconnectors.services.azurehealthcareapis.com":     "pack iot",
+		"referencegrants.kinship.dev":                        "consent",
+		"pods/exec":                                          "subresource", "serviceaccounts/token": "subresource",
 		"deployments/scale.apps": "subresource", "roles.rbac.authorization.k8s.io": "give rights",
-		"rolebindings.rbac.authorization.k8s.io": "give rights", "customresourcedefinitions.apiextensions.k8s.io": "give rights",
+		"rolebindings.rbac.authorization.k8s.io":                       "give rights",
+		"customresourcedefinitions.apiextensions.k8s.io":               "give rights",
 		"validatingwebhookconfigurations.admissionregistration.k8s.io": "give rights",
-		"apiservices.apiregistration.k8s.io":                           "give rights", "certificatesigningrequests.certificates.k8s.io": "give rights",
-		"referencegrants.gateway.networking.k8s.io": "give rights", "nodes": "give rights",
+		"apiservices.apiregistration.k8s.io":                           "give rights",
+		"certificatesigningrequests.certificates.k8s.io":               "give rights",
+		"referencegrants.gateway.networking.k8s.io":                    "give rights", "nodes": "give rights",
 		"mydbs.standard.oam.dev": "", "configmaps": "", "pods": "", "healthscopes.core.oam.dev": "",
 	} {
 		kind := schema.ParseGroupResource(name)

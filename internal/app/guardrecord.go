@@ -154,6 +154,13 @@ func (r recorder) write(ctx context.Context, lease *coordinationv1.Lease) error 
 	return r.client.Update(ctx, lease)
 }
 
+// expectChange drops a guard from record.Guards before the operator itself changes the guard: the secret path is new at
+// each start. An operator that is killed between the change and the next record would else leave a record by
+// which the guard was altered while no operator ran, and all authors would be forgotten.
+func (r recorder) expectChange(ctx context.Context, id object.ID) error {
+	return r.change(ctx, func(known *record) { delete(known.Guards, keyOf(id)) })
+}
+
 // touch writes the Lease without a change of the record, so that the Lease has a newer
 // resourceVersion. The next operator trusts objects that were written before that resourceVersion.
 func (r recorder) touch(ctx context.Context) error {

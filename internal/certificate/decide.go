@@ -71,10 +71,10 @@ func (p policy) decide(s *state, suspected string, earliest, now time.Time) step
 	if len(s.retiring) > 0 {
 		steps = append(steps, step{retire, s.SwitchedAt.Add(p.retireAfter)})
 	}
-	switch {
-	case s.path == "": // An administrator asked for a new path.
+	switch s.path {
+	case "": // An administrator asked for a new path.
 		steps = append(steps, step{hide, time.Time{}})
-	case s.path == suspected:
+	case suspected:
 		steps = append(steps, step{hide, earliest})
 	}
 	switch {

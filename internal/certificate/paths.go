@@ -12,11 +12,11 @@ import (
 type Standing int
 
 const (
-	// Unknown: the path is not, and was not lately, the path in the webhook configurations.
+	// Unknown says that the path is not, and was not lately, the path in the webhook configurations.
 	Unknown Standing = iota
-	// Former: the path was replaced, and the API server may still call it for a moment.
+	// Former says that the path was replaced, and the API server may still call it for a moment.
 	Former
-	// Present: the path is [Bundle.Path].
+	// Present says that the path is [Bundle.Path].
 	Present
 )
 

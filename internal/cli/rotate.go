@@ -47,6 +47,7 @@ func rotate(ctx context.Context, streams genericiooptions.IOStreams, flags *kube
 	if certificates {
 		what += " and their certificate authority"
 	}
-	fmt.Fprintf(streams.Out, "Running operators replace %s now. An operator that starts later replaces the path anyway.\n", what)
+	fmt.Fprintf(streams.Out, "Running operators replace %s now. An operator that starts later replaces the path anyway.\n",
+		what)
 	return nil
 }

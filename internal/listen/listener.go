@@ -27,13 +27,13 @@ const (
 type Reason string
 
 const (
-	// TooMany: Limits.Connections was reached.
+	// TooMany says that Limits.Connections was reached.
 	TooMany Reason = "limit"
-	// WrongSource: the client's address is not in Limits.From.
+	// WrongSource says that the client's address is not in Limits.From.
 	WrongSource Reason = "source"
-	// SlowHandshake: the TLS handshake did not end within Limits.Handshake, or the client broke it off.
+	// SlowHandshake says that the TLS handshake did not end within Limits.Handshake, or the client broke it off.
 	SlowHandshake Reason = "handshake"
-	// Distrusted: the client refused the server's certificate.
+	// Distrusted says that the client refused the server's certificate.
 	Distrusted Reason = "distrusted"
 )
 

@@ -40,7 +40,7 @@ func newServer(t *testing.T, limits listen.Limits) *server {
 		t.Fatal(err)
 	}
 	s.Listener = listen.Wrap(t.Context(), tcp, limits)
-	served := listen.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	served := listen.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok && r.URL.Path == "/trust" {
 			s.Trust(c)
 		}

@@ -202,12 +202,12 @@ type Origin interface {
 type Proof int
 
 const (
-	// Unproven: nothing proves it, so the review has no effect but its answer.
+	// Unproven says that nothing proves it, so the review has no effect but its answer.
 	Unproven Proof = iota
-	// Proven: the API server has sent the review.
+	// Proven says that the API server has sent the review.
 	Proven
-	// Pending: the proof needs the end of the present request. The handler answers [AskAgain], and the client repeats
-	// the request.
+	// Pending says that the proof needs the end of the present request. The handler answers [AskAgain], and the client
+	// repeats the request.
 	Pending
 )
 

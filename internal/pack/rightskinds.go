@@ -17,8 +17,12 @@ var rightsGroups = []string{
 // controller hands the content of the others on to an account.
 var rightsResources = []schema.GroupResource{
 	{Group: "gateway.networking.k8s.io", Resource: "referencegrants"},
-	{Resource: "namespaces"}, {Resource: "nodes"}, {Resource: "bindings"}, {Resource: "events"},
-	{Group: "events.k8s.io", Resource: "events"}, {Group: "coordination.k8s.io", Resource: "leases"},
+	{Resource: "namespaces"},
+	{Resource: "nodes"},
+	{Resource: "bindings"},
+	{Resource: "events"},
+	{Group: "events.k8s.io", Resource: "events"},
+	{Group: "coordination.k8s.io", Resource: "leases"},
 }
 
 // GivesRights says why a pack must not create a resource for the author of another object, or "". The API server checks

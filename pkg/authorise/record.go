@@ -97,7 +97,8 @@ func recorded(req *admissionv1.AdmissionRequest, now, old written) (map[string]s
 	authors := append(authorsIn(old.Metadata.Annotations), author)
 	switch {
 	case takes && taker != author.Username:
-		return nil, fmt.Errorf("annotation %s is %q: only a user can take over an object in the user's own name, which is %q",
+		return nil, fmt.Errorf(
+			"annotation %s is %q: only a user can take over an object in the user's own name, which is %q",
 			TakeAnnotation, taker, author.Username)
 	case takes || req.Operation != admissionv1.Update:
 		delete(kept, RenderedAnnotation)
@@ -134,8 +135,8 @@ func annotate(present, want map[string]string) []webhook.JSONPatchOp {
 	return patches
 }
 
-// Forget removes [AuthorsAnnotation] and [RenderedAnnotation] of objects that were written after a metadata.resourceVersion
-// (since). A guard was missing from then on, so a user could write the annotation. lists are empty
+// Forget removes [AuthorsAnnotation] and [RenderedAnnotation] of objects that were written after a
+// metadata.resourceVersion (since). A guard was missing from then on, so a user could write the annotation. lists are empty
 // lists of the kinds to read, such as an ApplicationConfigurationList.
 func Forget(ctx context.Context, c client.Client, owner, since string, lists ...client.ObjectList) error {
 	var failed []error

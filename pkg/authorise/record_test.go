@@ -52,6 +52,7 @@ func TestRecord(t *testing.T) {
 		rendered = `{"metadata":{"annotations":{"kinship.dev/rendered-authors":"[{\"username\":\"a\"}]"}},"spec":{"n":1}}`
 		take     = path + "/kinship.dev~1take-authorship"
 	)
+	onlyB := `[{"op":"add","path":"` + key + `","value":` + list("b") + `},{"op":"remove","path":"` + take + `"}]`
 	for name, test := range map[string]struct{ user, old, now, want string }{
 		"created":                {"a", "", bare, both("a")},
 		"created with forgery":   {"b", "", forged, one("b")},
@@ -64,11 +65,13 @@ func TestRecord(t *testing.T) {
 		"other annotation":       {"b", noted, annotated, one("a", "b")},
 		"other label":            {"b", noted, labelled, both("a", "b")},
 		"again by the author":    {"a", noted, other, one("a")},
-		"taken over":             {"b", noted, taken, `[{"op":"add","path":"` + key + `","value":` + list("b") + `},{"op":"remove","path":"` + take + `"}]`},
-		"taken over, no record":  {"b", bare, taken, `[{"op":"add","path":"` + key + `","value":` + list("b") + `},{"op":"remove","path":"` + take + `"}]`},
+		"taken over":             {"b", noted, taken, onlyB},
+		"taken over, no record":  {"b", bare, taken, onlyB},
 		"made by the operator":   {"a", rendered, rendered, `null`},
-		"rendered is forged":     {"b", bare, rendered, `[{"op":"remove","path":"` + path + `/kinship.dev~1rendered-authors"}]`},
-		"record of kubectl":      {"b", noted, applied, one("a")},
+		"rendered is forged": {
+			"b", bare, rendered, `[{"op":"remove","path":"` + path + `/kinship.dev~1rendered-authors"}]`,
+		},
+		"record of kubectl": {"b", noted, applied, one("a")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := &admissionv1.AdmissionRequest{
@@ -112,25 +115,16 @@ type part struct {
 func TestAllWritersAreAuthors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		users := rapid.SampledFrom([]string{"tenant", "admin", "labeller", "ci"})
-		fields := rapid.SampledFrom([]string{"spec", "labels", "annotations"})
 		parts := map[string]*part{}
 		object, annotations := map[string]any{}, map[string]string(nil)
 		for step := range rapid.IntRange(1, 12).Draw(t, "steps") {
 			user := users.Draw(t, "user")
 			sent := map[string]string{}
 			maps.Copy(sent, annotations)
-			changes := map[string]string{}
-			for range rapid.IntRange(0, 3).Draw(t, "changes") {
-				name := fields.Draw(t, "field") + "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
-				changes[name] = rapid.SampledFrom([]string{"1", "2", ""}).Draw(t, "value")
-			}
-			for name, value := range changes {
-				if old := parts[name]; old == nil && value != "" || old != nil && old.value != value {
-					parts[name] = &part{value, []string{user}} // A removal is a part in effect, too.
-				}
-			}
+			drawChanges(t, parts, user)
 			if rapid.Bool().Draw(t, "forges") {
-				sent[rapid.SampledFrom(authorise.Annotations[:2]).Draw(t, "record")] = `[{"username":"` + users.Draw(t, "victim") + `"}]`
+				record := rapid.SampledFrom(authorise.Annotations[:2]).Draw(t, "record")
+				sent[record] = `[{"username":"` + users.Draw(t, "victim") + `"}]`
 			}
 			if rapid.IntRange(0, 4).Draw(t, "takes") == 0 {
 				sent[authorise.TakeAnnotation] = user
@@ -151,20 +145,40 @@ func TestAllWritersAreAuthors(t *testing.T) {
 			}
 			annotations = apply(t, sent, patches)
 			object = build(parts, annotations, step)
-			authors := map[string]bool{}
-			for _, a := range authorise.AuthorsOf(&metav1.ObjectMeta{Annotations: annotations}) {
-				authors[a.Username] = true
-			}
-			for name, p := range parts {
-				for _, w := range p.writers {
-					if !authors[w] {
-						t.Fatalf("%s wrote %s, and the authors are %v", w, name, annotations[authorise.AuthorsAnnotation])
-					}
-				}
-			}
+			checkWriters(t, parts, annotations)
 			annotations = onlyRecords(annotations)
 		}
 	})
+}
+
+// drawChanges changes some parts in the name of a user.
+func drawChanges(t *rapid.T, parts map[string]*part, user string) {
+	fields := rapid.SampledFrom([]string{"spec", "labels", "annotations"})
+	changes := map[string]string{}
+	for range rapid.IntRange(0, 3).Draw(t, "changes") {
+		name := fields.Draw(t, "field") + "/" + rapid.SampledFrom([]string{"a", "b"}).Draw(t, "key")
+		changes[name] = rapid.SampledFrom([]string{"1", "2", ""}).Draw(t, "value")
+	}
+	for name, value := range changes {
+		if old := parts[name]; old == nil && value != "" || old != nil && old.value != value {
+			parts[name] = &part{value, []string{user}} // A removal is a part in effect, too.
+		}
+	}
+}
+
+// checkWriters checks that the writers of all parts are authors.
+func checkWriters(t *rapid.T, parts map[string]*part, annotations map[string]string) {
+	authors := map[string]bool{}
+	for _, a := range authorise.AuthorsOf(&metav1.ObjectMeta{Annotations: annotations}) {
+		authors[a.Username] = true
+	}
+	for name, p := range parts {
+		for _, w := range p.writers {
+			if !authors[w] {
+				t.Fatalf("%s wrote %s, and the authors are %v", w, name, annotations[authorise.AuthorsAnnotation])
+			}
+		}
+	}
 }
 
 // build returns an object. The number of the step is in parts that make nobody an author.
@@ -222,7 +236,7 @@ func onlyRecords(annotations map[string]string) map[string]string {
 
 // TestFullOfAuthors: the 17th author is refused, with the way out.
 func TestFullOfAuthors(t *testing.T) {
-	var all []authorise.Author
+	all := make([]authorise.Author, 0, 17)
 	for i := range 17 {
 		all = append(all, authorise.Author{Username: fmt.Sprint("user", i)})
 	}

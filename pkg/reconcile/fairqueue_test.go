@@ -60,7 +60,8 @@ func TestTurns(t *testing.T) {
 // TestFairQueue: 300 objects of one namespace are queued before the object of another namespace, which is second.
 // An object that is queued twice is reconciled once, and one that is queued during its pass once more.
 func TestFairQueue(t *testing.T) {
-	queue := newFairQueue("", workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](time.Millisecond, time.Second))
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](time.Millisecond, time.Second)
+	queue := newFairQueue("", limiter)
 	defer queue.ShutDown()
 	for i := range 300 {
 		queue.Add(object.ID{Namespace: "noisy", Name: fmt.Sprint(i)})

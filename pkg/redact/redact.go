@@ -19,8 +19,8 @@ var (
 	users = regexp.MustCompile(`([a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/?#@'"]+@`)
 )
 
-// Text returns a text without the queries, fragments and user names of addresses, and without characters that control a
-// terminal.
+// Text returns a text without the queries, fragments and user names of addresses, and without characters that control
+// a terminal.
 func Text(text string) string { return Printable(Addresses(text)) }
 
 // Addresses returns a text without the queries, fragments and user names of its addresses.
@@ -30,8 +30,8 @@ func Addresses(text string) string {
 }
 
 // Printable returns a text in which each character that is not printable is written as Go writes it, such as \u001b for
-// ESC, which begins an escape sequence of a terminal, or \u202e, which reverses the text behind it. Line breaks and tabs
-// stay.
+// ESC, which begins an escape sequence of a terminal, or \u202e, which reverses the text behind it. Line breaks and
+// tabs stay.
 func Printable(text string) string {
 	isOdd := func(r rune) bool { return !unicode.IsPrint(r) && r != '\n' && r != '\t' }
 	if strings.IndexFunc(text, isOdd) < 0 {

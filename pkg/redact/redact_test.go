@@ -29,7 +29,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzText: no text has a query of an address, or a character that controls a terminal, and a shown text stays as it is.
+// FuzzText: no text has a query of an address, or a character that controls a terminal.
 func FuzzText(f *testing.F) {
 	f.Add("Get \"https://a/b?sig=c\": EOF")
 	f.Add("\x1b]0;title\x07\u202e")

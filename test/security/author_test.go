@@ -289,8 +289,9 @@ func TestKindsOfOtherPacks(t *testing.T) {
 	l.allow(tenant, right("*", "*", "*"))
 	l.allow(app.OperatorOf("oam"), right("*", "*", "*"))
 	for name, workload := range map[string]string{
-		"networks.openstack.k-orc.cloud": `{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Network, metadata: {annotations: ` +
-			`{openstack.k-orc.cloud/creating: "{}"}}, spec: {cloudCredentialsRef: {secretName: a, cloudName: a}, resource: {}}}`,
+		"networks.openstack.k-orc.cloud": `{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Network, ` +
+			`metadata: {annotations: {openstack.k-orc.cloud/creating: "{}"}}, ` +
+			`spec: {cloudCredentialsRef: {secretName: a, cloudName: a}, resource: {}}}`,
 		"iotconnectors.services.azurehealthcareapis.com": `{apiVersion: services.azurehealthcareapis.com/v1alpha1, ` +
 			`kind: IotConnector, spec: {containers: [{type: Normalization, image: a}]}}`,
 		"usages.protection.crossplane.io": `{apiVersion: protection.crossplane.io/v1beta1, kind: Usage, ` +

@@ -19,7 +19,8 @@ import (
 
 // TestIntentsAreTheOperators: a tenant with all rights in a namespace can't have the operator believe that it
 // was about to create a resource, such as one of another tenant: the operator would delete the resource with
-// the object. Neither can the account of another pack, which may write what a tenant says. An intent of another object means nothing, and may be restored from a backup.
+// the object. Neither can the account of another pack, which may write what a tenant says. An intent of another object
+// means nothing, and may be restored from a backup.
 func TestIntentsAreTheOperators(t *testing.T) {
 	operator.Start(t, func(o *app.Options) { o.Packs = app.PackNames() })
 	l := newLand(t)

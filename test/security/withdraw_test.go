@@ -103,8 +103,8 @@ func TestWithdraw(t *testing.T) {
 	l.Exists(used)
 }
 
-// TestWithdrawByRole: a user with Kubernetes' ClusterRole edit or admin can do what the refusal says. A user with the right
-// to delete the object alone is told which right is missing. None of them may write anything else into a status.
+// TestWithdrawByRole: a user with Kubernetes' ClusterRole edit or admin can do what the refusal says. A user with the
+// right to delete the object alone is told which right is missing. None of them may write anything else into a status.
 func TestWithdrawByRole(t *testing.T) {
 	operator.Start(t)
 	l, used, u := replaying(t)

@@ -19,7 +19,8 @@ func Template(
 ) (map[string]any, error) {
 	for _, name := range id.Names() {
 		if strings.HasPrefix(name, "[") {
-			return nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s", name, withoutTemplate)
+			return nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s",
+				name, withoutTemplate)
 		}
 	}
 	escaped, err := escape(body, "")

@@ -89,7 +89,8 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 func kindsBelow(workload object.ID, members []relation.Object) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, m := range members {
-		if kind := m.ID.GroupKind().WithVersion(""); m.ID.GroupKind() != workload.GroupKind() && !slices.Contains(kinds, kind) {
+		kind := m.ID.GroupKind().WithVersion("")
+		if m.ID.GroupKind() != workload.GroupKind() && !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}

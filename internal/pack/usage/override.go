@@ -38,10 +38,10 @@ func (h *deletionHandler) override(
 	if len(found.edges) == 0 || isKubernetesController(req.UserInfo.Username) {
 		return found.edges, nil
 	}
-	if req.SubResource == "eviction" { // An eviction request has no metadata of the Pod.
-		meta = &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
-		if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, meta); err != nil {
-			return found.edges, client.IgnoreNotFound(fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err))
+	if req.SubResource == "eviction" {
+		var err error
+		if meta, err = h.evicted(ctx, req); err != nil {
+			return found.edges, client.IgnoreNotFound(err)
 		}
 	}
 	wish := meta.Annotations[overrideAnnotation]
@@ -52,17 +52,9 @@ func (h *deletionHandler) override(
 	var left []relation.Edge
 	var overridden []object.ID
 	for _, e := range found.edges {
-		k, _ := kindOf(e.Declarer.GroupKind())
-		action := authorise.Action{Verb: overrideVerb, Group: k.Group, Resource: k.resource}
-		if !all {
-			action.Namespace, action.Name = e.Declarer.Namespace, e.Declarer.Name
-		}
-		ok := all || namesUsage(wish, e.Declarer)
-		if ok {
-			var err error
-			if ok, err = h.reviewer.Allowed(ctx, req.UserInfo, action); err != nil {
-				return nil, err
-			}
+		ok, err := h.mayOverride(ctx, req, e.Declarer, wish, all)
+		if err != nil {
+			return nil, err
 		}
 		if !ok {
 			left = append(left, e)
@@ -77,6 +69,33 @@ func (h *deletionHandler) override(
 		}
 	}
 	return left, nil
+}
+
+// mayOverride reports whether the annotation names a Usage, and the user has the verb override on the Usage or, with
+// all, on all Usages.
+func (h *deletionHandler) mayOverride(
+	ctx context.Context, req admission.Request, u object.ID, wish string, all bool,
+) (bool, error) {
+	k, _ := kindOf(u.GroupKind())
+	action := authorise.Action{Verb: overrideVerb, Group: k.Group, Resource: k.resource}
+	if !all {
+		if !namesUsage(wish, u) {
+			return false, nil
+		}
+		action.Namespace, action.Name = u.Namespace, u.Name
+	}
+	return h.reviewer.Allowed(ctx, req.UserInfo, action)
+}
+
+// evicted returns the metadata of the Pod of an eviction, whose request has only the name.
+func (h *deletionHandler) evicted(
+	ctx context.Context, req admission.Request,
+) (*metav1.PartialObjectMetadata, error) {
+	pod := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+	if err := h.live.Get(ctx, client.ObjectKey{Namespace: req.Namespace, Name: req.Name}, pod); err != nil {
+		return nil, fmt.Errorf("read Pod %s/%s: %w", req.Namespace, req.Name, err)
+	}
+	return pod, nil
 }
 
 // recordOverride records an event on a Usage that was overridden, if the API server has sent the review.
