@@ -136,8 +136,8 @@ func annotate(present, want map[string]string) []webhook.JSONPatchOp {
 }
 
 // Forget removes [AuthorsAnnotation] and [RenderedAnnotation] of objects that were written after a
-// metadata.resourceVersion (since). A guard was missing from then on, so a user could write the annotation. lists are empty
-// lists of the kinds to read, such as an ApplicationConfigurationList.
+// metadata.resourceVersion (since). A guard was missing from then on, so a user could write the annotation. lists are
+// empty lists of the kinds to read, such as an ApplicationConfigurationList.
 func Forget(ctx context.Context, c client.Client, owner, since string, lists ...client.ObjectList) error {
 	var failed []error
 	for _, list := range lists {
