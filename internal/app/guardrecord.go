@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -154,13 +155,6 @@ func (r recorder) write(ctx context.Context, lease *coordinationv1.Lease) error 
 	return r.client.Update(ctx, lease)
 }
 
-// expectChange drops a guard from record.Guards before the operator itself changes the guard: the secret path is new at
-// each start. An operator that is killed between the change and the next record would else leave a record by
-// which the guard was altered while no operator ran, and all authors would be forgotten.
-func (r recorder) expectChange(ctx context.Context, id object.ID) error {
-	return r.change(ctx, func(known *record) { delete(known.Guards, keyOf(id)) })
-}
-
 // touch writes the Lease without a change of the record, so that the Lease has a newer
 // resourceVersion. The next operator trusts objects that were written before that resourceVersion.
 func (r recorder) touch(ctx context.Context) error {
@@ -227,7 +221,7 @@ func examinePack(
 		if slices.Contains(p.Enforced, id.Name) {
 			continue
 		}
-		same, err := unchanged(ctx, r.client, known, id, template)
+		same, err := unchanged(ctx, r.client, known, lease, id, template)
 		if err != nil {
 			return err
 		}
@@ -252,7 +246,7 @@ func examinePack(
 // unchanged reports whether a guard is as in record.Guards and record.Installed. A guard that
 // neither map has counts as unchanged.
 func unchanged(
-	ctx context.Context, c client.Reader, known record, id object.ID, template client.Object,
+	ctx context.Context, c client.Reader, known record, lease *coordinationv1.Lease, id object.ID, template client.Object,
 ) (bool, error) {
 	before, seen := known.Guards[keyOf(id)]
 	installed := known.Installed[keyOf(id)]
@@ -264,12 +258,32 @@ func unchanged(
 		return false, err
 	case live == nil:
 		return !seen && installed == "", nil
-	case seen && (before.UID != live.GetUID() || before.Generation != live.GetGeneration()):
+	case seen && before.UID != live.GetUID():
+		return false, nil
+	case seen && before.Generation != live.GetGeneration() && !onlyOurs(live, lease):
 		return false, nil
 	default:
 		force := pack.Force(live, template)
 		return installed == "" || force == installed || force == pack.Force(template, template), nil
 	}
+}
+
+// ourManagers are the field managers of the operator's own writes to guards.
+var ourManagers = []string{
+	string(installManager), string(trustOwner), string(pathOwner), "kinship-usage", "kinship-iot", "kinship-oam",
+}
+
+// onlyOurs reports whether nobody but the operator has written a guard since a record was written. The operator itself
+// changes guards: the secret path is new at each start, and the operator may have been killed before the next
+// record. The time of a field manager is in seconds.
+func onlyOurs(live client.Object, lease *coordinationv1.Lease) bool {
+	if lease.Spec.RenewTime == nil {
+		return false
+	}
+	recorded := lease.Spec.RenewTime.Add(-time.Second)
+	return !slices.ContainsFunc(live.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+		return !slices.Contains(ourManagers, f.Manager) && (f.Time == nil || !f.Time.Time.Before(recorded))
+	})
 }
 
 // keyOf returns the key of a guard in record.Guards, such as "ValidatingWebhookConfiguration

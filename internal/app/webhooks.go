@@ -93,19 +93,18 @@ type truster struct {
 	certificates *certificate.Manager
 	log          logr.Logger
 	names        map[object.ID]client.Object
-	packs        map[object.ID]string // the pack of each configuration
 	changed      chan struct{}
 }
 
 func newTruster(c client.Client, chosen []pack.Pack, watcher *relation.Watcher, log logr.Logger) *truster {
 	t := &truster{
 		client: c, watcher: watcher, log: log,
-		names: map[object.ID]client.Object{}, packs: map[object.ID]string{}, changed: make(chan struct{}, 1),
+		names: map[object.ID]client.Object{}, changed: make(chan struct{}, 1),
 	}
 	for _, p := range chosen {
 		for _, obj := range p.Objects(pack.Installation{Enforcement: pack.ByWebhook}) {
 			if kind := configurationKind(obj); webhooksOf(obj) != nil {
-				t.names[object.Of(obj, kind)], t.packs[object.Of(obj, kind)] = obj, p.Name
+				t.names[object.Of(obj, kind)] = obj
 			}
 		}
 	}
@@ -161,10 +160,8 @@ func (t *truster) Start(ctx context.Context) error {
 // trust writes Bundle.CA and Bundle.Path into every webhook configuration.
 func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
 	failed := make([]error, 0, len(t.names))
-	for id, template := range t.names {
-		failed = append(failed, trustOne(ctx, t.client, template, bundle, func() error {
-			return recorder{t.client, t.packs[id]}.expectChange(ctx, id)
-		}))
+	for _, template := range t.names {
+		failed = append(failed, trustOne(ctx, t.client, template, bundle))
 	}
 	return errors.Join(failed...)
 }
@@ -172,10 +169,8 @@ func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
 // trustOne corrects one webhook configuration. trustOne applies the caBundle of each webhook as
 // trustOwner, so there is no conflict with the operator's other writers or with a GitOps tool that
 // applies. The path is a part of clientConfig.url or clientConfig.service, which installManager
-// owns. So trustOne patches the path, and only if the path is wrong, after a call of announce.
-func trustOne(
-	ctx context.Context, c client.Client, template client.Object, bundle certificate.Bundle, announce func() error,
-) error {
+// owns. So trustOne patches the path, and only if the path is wrong.
+func trustOne(ctx context.Context, c client.Client, template client.Object, bundle certificate.Bundle) error {
 	obj := template.DeepCopyObject().(client.Object)
 	if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 		return fmt.Errorf("read webhook configuration %s: %w", obj.GetName(), err)
@@ -205,9 +200,6 @@ func trustOne(
 	}
 	if equality.Semantic.DeepEqual(before, obj) {
 		return nil
-	}
-	if err := announce(); err != nil {
-		return err
 	}
 	if err := c.Patch(ctx, obj, client.StrategicMergeFrom(before), pathOwner); err != nil {
 		return fmt.Errorf("write secret paths into webhook configuration %s: %w", obj.GetName(), err)
