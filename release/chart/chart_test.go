@@ -204,20 +204,24 @@ func installed(t *testing.T, o app.Options, mutating bool) map[string]*unstructu
 // TestValuesRefused: wrong values are refused with a text that says which.
 func TestValuesRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"replicas": "two"}`:                             "/replicas",
-		`{"replica": 2}`:                                  "replica",
-		`{"extraVolumeMounts": [{"name": "files"}]}`:      "/extraVolumeMounts/0",
-		`{"packs": {"usages": {"enabled": true}}}`:        "usages",
-		`{"packs": {"usage": {"kinds": ["*"]}}}`:          "/packs/usage/kinds/0",
-		`{"packs": {"usage": {"liftedBy": "view"}}}`:      "/packs/usage/liftedBy",
-		`{"packs": {"usage": {"guardsWhenOff": "yes"}}}`:  "/packs/usage/guardsWhenOff",
-		`{"enforcement": "none"}`:                         "/enforcement",
-		`{"namespaces": ["A"]}`:                           "/namespaces/0",
-		`{"namespaces": ["kinship-system"]}`:              "leave it out",
-		`{"image": {"digest": "sha256:1"}}`:               "/image/digest",
-		`{` + only() + `}`:                                "all packs are off",
-		`{"packs": {"usage": {"usingKinds": ["a.b"]}}}`:   "needs packs.usage.kinds",
-		`{"metrics": {"certManager": {"enabled": true}}}`: "metrics.certificateSecret",
+		`{"replicas": "two"}`:                                                              "/replicas",
+		`{"replica": 2}`:                                                                   "replica",
+		`{"extraVolumeMounts": [{"name": "files"}]}`:                                       "/extraVolumeMounts/0",
+		`{"packs": {"usages": {"enabled": true}}}`:                                         "usages",
+		`{"packs": {"usage": {"kinds": ["*"]}}}`:                                           "/packs/usage/kinds/0",
+		`{"packs": {"usage": {"liftedBy": "view"}}}`:                                       "/packs/usage/liftedBy",
+		`{"packs": {"usage": {"guardsWhenOff": "yes"}}}`:                                   "/packs/usage/guardsWhenOff",
+		`{"enforcement": "none"}`:                                                          "/enforcement",
+		`{"namespaces": ["A"]}`:                                                            "/namespaces/0",
+		`{"namespaces": ["kinship-system"]}`:                                               "leave it out",
+		`{"image": {"digest": "sha256:1"}}`:                                                "/image/digest",
+		`{` + only() + `}`:                                                                 "all packs are off",
+		`{"packs": {"usage": {"usingKinds": ["a.b"]}}}`:                                    "needs packs.usage.kinds",
+		`{"metrics": {"certManager": {"enabled": true}}}`:                                  "metrics.certificateSecret",
+		`{"admission": {"from": ["everywhere"]}}`:                                          "/admission/from/0",
+		`{"packs": {"oam": {"kinds": ["pods/exec"]}}}`:                                     "/packs/oam/kinds/0",
+		`{"packs": {"oam": {"kinds": ["roles.rbac.authorization.k8s.io"]}}}`:               "can't act on roles.rbac.authorization.k8s.io",
+		`{"packs": {"oam": {"kinds": ["routetables.microsoft.network.infra.azure.com"]}}}`: "is a kind of another pack",
 	} {
 		_, err := load(t).Render(t.Context(), values(t, text), chart.Cluster{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -39,6 +39,11 @@ func TestArguments(t *testing.T) {
 		`{` + only("usage") + `, "enforcement": "policy", "metrics": {"enabled": false}, "namespaces": ["a", "b"]}`: "" +
 			"operator --packs=usage --enforcement=policy --leader-elect=true --health-probe-bind-address=:8081 " +
 			"--namespaces=a,b --metrics-bind-address=0",
+		`{` + only("usage") + `, "metrics": {"enabled": false}, "admission": {"from": ["10.0.0.0/28", "fd00::1"],
+			"clientCAConfigMap": "ca", "maxObjectSize": 1000}}`: "operator --packs=usage --enforcement=webhook " +
+			"--leader-elect=true --health-probe-bind-address=:8081 --webhook-port=9443 " +
+			"--admission-from=10.0.0.0/28,fd00::1 --admission-client-ca=/etc/kinship/admission/ca.crt " +
+			"--max-object-size=1000 --metrics-bind-address=0",
 		`{"packs": {"usage": {"kinds": ["pods", "a.b"], "usingKinds": ["c.d"], "maxPerNamespace": 100},
 			"openstack": {"hosts": ["*.example"], "conditions": "all"}, "iot": {"enabled": false},
 			"oam": {"kinds": ["e.f"]}, "azure": {"credential": "default", "subscription": "s", "endpoint": "https://a.example",
@@ -52,6 +57,25 @@ func TestArguments(t *testing.T) {
 		if got := strings.Join(deployment(t, text).Spec.Template.Spec.Containers[0].Args, " "); got != want {
 			t.Errorf("values %s:\ngot  %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// TestAdmissionFrom: the networks of the API servers are those of the NetworkPolicy too, and the CA is mounted.
+func TestAdmissionFrom(t *testing.T) {
+	values := `{"admission": {"from": ["10.0.0.0/28", "10.1.2.3", "fd00::1"], "clientCAConfigMap": "ca"}}`
+	policy := render(t, values)["NetworkPolicy kinship-system/kinship"]
+	ingress, _, err := unstructured.NestedSlice(policy.Object, "spec", "ingress")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "[map[ipBlock:map[cidr:10.0.0.0/28]] map[ipBlock:map[cidr:10.1.2.3/32]] map[ipBlock:map[cidr:fd00::1/128]]]"
+	if got := fmt.Sprint(ingress[0].(map[string]any)["from"]); got != want {
+		t.Errorf("the NetworkPolicy lets in %s, want %s", got, want)
+	}
+	pod := deployment(t, values).Spec.Template.Spec
+	if len(pod.Volumes) != 1 || pod.Volumes[0].ConfigMap.Name != "ca" ||
+		pod.Containers[0].VolumeMounts[0].MountPath != "/etc/kinship/admission" {
+		t.Errorf("the CA is not mounted: %v, %v", pod.Volumes, pod.Containers[0].VolumeMounts)
 	}
 }
 
