@@ -3,11 +3,15 @@ package admission
 import (
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -198,12 +202,9 @@ func TestGivenUp(t *testing.T) {
 // TestClientCertificate: with ClientCAs, only a client with a certificate gets an answer. Without a certificate the
 // operator's own HEAD request is still answered.
 func TestClientCertificate(t *testing.T) {
-	own, err := certificate.SelfSigned("apiserver")
-	if err != nil {
-		t.Fatal(err)
-	}
+	apiServer, stranger := clientCertificate(t), clientCertificate(t)
 	pool := x509.NewCertPool()
-	pool.AddCert(own.Leaf)
+	pool.AddCert(apiServer.Leaf)
 	url := started(t, Options{Certificates: newPaths(t), ClientCAs: pool},
 		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprint(w, connectionOf(r.Context()).isProven())
@@ -216,6 +217,19 @@ func TestClientCertificate(t *testing.T) {
 	if response.StatusCode != http.StatusForbidden {
 		t.Errorf("without a certificate: %s", response.Status)
 	}
+	if response, err := post(t.Context(), client(t, stranger), url, http.NoBody); err == nil {
+		_ = response.Body.Close()
+		t.Errorf("with a certificate of another CA: %s", response.Status)
+	}
+	response, err = post(t.Context(), client(t, apiServer), url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proven, err := io.ReadAll(response.Body)
+	_ = response.Body.Close()
+	if err != nil || string(proven) != "true" {
+		t.Errorf("with the certificate: %s, the connection is proven: %s, error %v", response.Status, proven, err)
+	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodHead, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -227,6 +241,28 @@ func TestClientCertificate(t *testing.T) {
 	if response.StatusCode != http.StatusNoContent {
 		t.Errorf("HEAD without a certificate: %s", response.Status)
 	}
+}
+
+// clientCertificate returns a certificate of a client, which is its own CA.
+func clientCertificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
 // TestBudget fills the budget of large reviews. Another large review is answered with 429, its own uid and a reason,
