@@ -28,13 +28,13 @@ type Reason string
 
 const (
 	// TooMany says that Limits.Connections was reached.
-	TooMany Reason = "limit"
+	TooMany Reason = "TooMany"
 	// WrongSource says that the client's address is not in Limits.From.
-	WrongSource Reason = "source"
+	WrongSource Reason = "WrongSource"
 	// SlowHandshake says that the TLS handshake did not end within Limits.Handshake, or the client broke it off.
-	SlowHandshake Reason = "handshake"
+	SlowHandshake Reason = "SlowHandshake"
 	// Distrusted says that the client refused the server's certificate.
-	Distrusted Reason = "distrusted"
+	Distrusted Reason = "Distrusted"
 )
 
 // Reasons are all reasons, in a fixed order.

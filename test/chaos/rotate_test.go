@@ -107,10 +107,11 @@ func TestSecretDeleted(t *testing.T) {
 	if len(answers.failed) > 0 {
 		t.Errorf("want every deletion refused by the operator: %v", answers.failed)
 	}
-	for _, name := range []string{"ca.key", "path"} {
-		if !bytes.Equal(before.Data[name], after.Data[name]) {
-			t.Errorf("%s is another than before", name)
-		}
+	if !bytes.Equal(before.Data["ca.key"], after.Data["ca.key"]) {
+		t.Error("ca.key is another than before")
+	}
+	if bytes.Equal(before.Data["path"], after.Data["path"]) {
+		t.Error("whoever deletes the Secret wants another path")
 	}
 	if len(after.Data["next-ca.key"]) == 0 {
 		t.Error("whoever deletes the Secret wants other keys")
