@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"sync"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -94,6 +95,7 @@ type truster struct {
 	log          logr.Logger
 	names        map[object.ID]client.Object
 	changed      chan struct{}
+	writing      sync.Mutex // held by trust, so that two calls write once
 }
 
 func newTruster(c client.Client, chosen []pack.Pack, watcher *relation.Watcher, log logr.Logger) *truster {
@@ -159,6 +161,8 @@ func (t *truster) Start(ctx context.Context) error {
 
 // trust writes Bundle.CA and Bundle.Path into every webhook configuration.
 func (t *truster) trust(ctx context.Context, bundle certificate.Bundle) error {
+	t.writing.Lock()
+	defer t.writing.Unlock()
 	failed := make([]error, 0, len(t.names))
 	for _, template := range t.names {
 		failed = append(failed, trustOne(ctx, t.client, template, bundle))
