@@ -369,8 +369,8 @@ func TestPortTaken(t *testing.T) {
 	uninstall(t)
 }
 
-// TestInstallAgain starts the operator twice. The second start writes nothing but the secret path of the webhooks, which
-// is new at each start.
+// TestInstallAgain starts the operator twice. The second start writes nothing but the secret path of the webhooks,
+// which is new at each start.
 func TestInstallAgain(t *testing.T) {
 	port := testenv.FreePort(t)
 	samePort := func(o *app.Options) { o.WebhookPort = port }
