@@ -11,10 +11,10 @@ import (
 
 // TestEdgeSet holds that a set is a set on both sides of fewEdges.
 func TestEdgeSet(t *testing.T) {
-	edges := make([]Edge, 2*fewEdges)
+	edges := make([]entry, 2*fewEdges)
 	rapid.Check(t, func(t *rapid.T) {
 		var s edgeSet
-		want := map[*Edge]struct{}{}
+		want := map[*entry]struct{}{}
 		adds := rapid.IntRange(0, len(edges)).Draw(t, "adds")
 		for i := range adds {
 			s.add(&edges[i])
@@ -27,7 +27,7 @@ func TestEdgeSet(t *testing.T) {
 		if got := slices.Collect(s.all()); len(got) != len(want) {
 			t.Fatalf("%d edges, want %d", len(got), len(want))
 		}
-		got := maps.Collect(func(yield func(*Edge, struct{}) bool) {
+		got := maps.Collect(func(yield func(*entry, struct{}) bool) {
 			for e := range s.all() {
 				if !yield(e, struct{}{}) {
 					return

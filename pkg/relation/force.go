@@ -3,6 +3,7 @@ package relation
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -15,6 +16,10 @@ type Existing interface {
 	// List returns the objects that a [Ref] stands for. List returns known=false if [Presence]
 	// would be Unknown for such an object.
 	List(ref Ref) (objects []Object, known bool)
+	// Any returns one of the objects that List returns, in no particular order. Any is quicker than List.
+	Any(ref Ref) (member object.ID, found, known bool)
+	// Ready reports whether the presence of the objects of a kind is known: Get does not answer [Unknown].
+	Ready(gk schema.GroupKind) bool
 }
 
 // Hold says whether an object is needed now ([Force.On]) or whether an edge needs its target
@@ -41,14 +46,20 @@ type Force struct {
 // Of decides whether an edge holds its target. The source must exist (Held if [Edge.Source] is
 // zero), and the object behind [Edge.Content], if set, must exist too. The edge need not be in
 // the [Index].
-func (f Force) Of(e Edge) Hold {
+func (f Force) Of(e Edge) Hold { return f.of(&entry{Edge: e}) }
+
+// of decides as Of does. With the selection of the source, of needs no list of objects in most cases.
+func (f Force) of(e *entry) Hold {
 	if e.Content != nil {
 		if hold := f.exists(*e.Content, ""); hold != Held {
 			return hold
 		}
 	}
-	if e.Source.IsZero() {
+	switch {
+	case e.Source.IsZero():
 		return Held
+	case e.source != nil:
+		return f.selected(e.source)
 	}
 	return f.exists(e.Source, e.SourceUID)
 }
@@ -57,8 +68,8 @@ func (f Force) Of(e Edge) Hold {
 // returns [Held], so On is cheap for an object that is the target of thousands of edges.
 func (f Force) On(obj Object) Hold {
 	undecided := false
-	held := f.Declared.AnyTargeting(obj, func(e Edge) bool {
-		hold := f.Of(e)
+	held := f.Declared.anyTargeting(obj, func(e *entry) bool {
+		hold := f.of(e)
 		undecided = undecided || hold == Undecided
 		return hold == Held
 	})
@@ -75,8 +86,8 @@ func (f Force) On(obj Object) Hold {
 // Holding returns the edges that hold an object, in a fixed order. An edge for which [Force.Of]
 // returns [Undecided] is among them: protection fails closed.
 func (f Force) Holding(obj Object) []Edge {
-	edges := f.Declared.Targeting(obj)
-	return slices.DeleteFunc(edges, func(e Edge) bool { return f.Of(e) == Free })
+	edges := f.Declared.collect(&f.Declared.targets, obj)
+	return sorted(slices.DeleteFunc(edges, func(e *entry) bool { return f.of(e) == Free }))
 }
 
 // from returns the edges whose source is an object, except edges with [Edge.Content]: the
@@ -111,11 +122,10 @@ func (f Force) matches(ref Ref, id object.ID) bool {
 
 func (f Force) exists(ref Ref, uid types.UID) Hold {
 	if ref.Selector != nil {
-		objects, known := f.Exists.List(ref)
-		switch {
+		switch _, found, known := f.Exists.Any(ref); {
 		case !known:
 			return Undecided
-		case len(objects) == 0:
+		case !found:
 			return Free
 		}
 		return Held

@@ -217,9 +217,9 @@ func TestWakerContainers(t *testing.T) {
 		{
 			"the source went", relation.Change{Old: of(user.ID)}, []string{"ConfigMap/target", "Namespace/ns", "Usage/u"},
 		},
-		{"the same labels", relation.Change{Old: of(content.ID, "locked"), New: of(content.ID, "locked")}, []string{
-			"Namespace/ns", "Usage/u",
-		}},
+		{"the same labels", relation.Change{Old: of(content.ID, "locked"), New: of(content.ID, "locked")}, nil},
+		{"another label", relation.Change{Old: of(content.ID, "locked"), New: of(content.ID, "locked", "x")}, nil},
+		{"another label of the source", relation.Change{Old: of(user.ID), New: of(user.ID, "x")}, nil},
 	} {
 		w.Changed(c.change)
 		if diff := cmp.Diff(c.want, heard.takeWoken()); diff != "" {

@@ -2,6 +2,7 @@ package relation
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -15,16 +16,23 @@ import (
 // by source ([Index.From]). Index is safe for concurrent use. The zero value is ready to use.
 type Index struct {
 	mu       sync.RWMutex
-	declared map[object.ID][]Edge
+	declared map[object.ID][]entry
 	targets  ends
 	sources  ends
 }
 
-// ends finds edges by one of their ends: by the ID of a named object, or by the GroupKind of a
-// selector.
+// entry is an edge of an [Index].
+type entry struct {
+	Edge
+
+	source *selection // of Edge.Source, or nil for a named source
+}
+
+// ends finds edges by one of their ends: by the ID of a named object, or by the place and the key of a
+// selector ([Ref.key]).
 type ends struct {
 	named map[object.ID]edgeSet
-	sets  map[schema.GroupKind]edgeSet
+	sets  map[place]map[string]*selection
 	kinds map[schema.GroupKind]int // number of edges per kind
 }
 
@@ -34,59 +42,67 @@ type ends struct {
 func (x *Index) Set(declarer object.ID, edges []Edge) (before []Edge) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	before = x.declared[declarer]
-	for i := range before {
-		x.targets.remove(before[i].Target, &before[i])
-		x.sources.remove(before[i].Source, &before[i])
+	former := x.declared[declarer]
+	for i := range former {
+		x.targets.remove(former[i].Target, &former[i])
+		x.sources.remove(former[i].Source, &former[i])
 	}
 	delete(x.declared, declarer)
 	if len(edges) == 0 {
-		return before
+		return edgesOf(former)
 	}
 	if x.declared == nil {
-		x.declared = map[object.ID][]Edge{}
+		x.declared = map[object.ID][]entry{}
 	}
-	edges = slices.Clone(edges)
-	for i := range edges {
-		x.targets.add(edges[i].Target, &edges[i])
-		x.sources.add(edges[i].Source, &edges[i])
+	entries := make([]entry, len(edges))
+	for i, e := range edges {
+		entries[i].Edge = e
+		x.targets.add(e.Target, &entries[i])
+		entries[i].source = x.sources.add(e.Source, &entries[i])
 	}
-	x.declared[declarer] = edges
-	return before
+	x.declared[declarer] = entries
+	return edgesOf(former)
+}
+
+// edgesOf returns a copy of the edges of some entries.
+func edgesOf(entries []entry) []Edge {
+	if entries == nil {
+		return nil
+	}
+	edges := make([]Edge, len(entries))
+	for i := range entries {
+		edges[i] = entries[i].Edge
+	}
+	return edges
 }
 
 // Declared returns the edges that an object declares, in the order of [Extractor].
 func (x *Index) Declared(declarer object.ID) []Edge {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return slices.Clone(x.declared[declarer])
+	return edgesOf(x.declared[declarer])
 }
 
 // Targeting returns the edges whose target is the object, by name or by selector, in the order
 // of compareEdges.
-func (x *Index) Targeting(obj Object) []Edge {
-	return x.collect(&x.targets, obj, func(e *Edge) Ref { return e.Target })
-}
+func (x *Index) Targeting(obj Object) []Edge { return sorted(x.collect(&x.targets, obj)) }
 
 // From returns the edges whose source is the object, by name or by selector, in the order of
 // compareEdges.
-func (x *Index) From(obj Object) []Edge {
-	return x.collect(&x.sources, obj, func(e *Edge) Ref { return e.Source })
-}
+func (x *Index) From(obj Object) []Edge { return sorted(x.collect(&x.sources, obj)) }
 
 // AnyTargeting reports whether accept returns true for an edge whose target is the object.
 // AnyTargeting stops at the first such edge, in no particular order: [Force.On] calls it for
 // objects that are the target of thousands of edges.
 func (x *Index) AnyTargeting(obj Object, accept func(Edge) bool) bool {
+	return x.anyTargeting(obj, func(e *entry) bool { return accept(e.Edge) })
+}
+
+func (x *Index) anyTargeting(obj Object, accept func(*entry) bool) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for e := range x.targets.named[obj.ID].all() {
-		if accept(*e) {
-			return true
-		}
-	}
-	for e := range x.targets.sets[obj.ID.GroupKind()].all() {
-		if e.Target.Matches(obj) && accept(*e) {
+	for e := range x.targets.of(obj) {
+		if accept(e) {
 			return true
 		}
 	}
@@ -126,15 +142,16 @@ func (x *Index) Size() (nodes, edges int) {
 		}
 	}
 	for _, by := range []*ends{&x.targets, &x.sources} {
-		for _, set := range by.sets {
-			nodes += set.len()
+		for _, selections := range by.sets {
+			for _, s := range selections {
+				nodes += s.edges.len()
+			}
 		}
 	}
 	return nodes, edges
 }
 
-// Targets returns the targets ([Edge.Target]) of a kind, in a fixed order. The same selector
-// may occur more than once.
+// Targets returns the targets ([Edge.Target]) of a kind, in a fixed order.
 func (x *Index) Targets(gk schema.GroupKind) []Ref {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -144,8 +161,13 @@ func (x *Index) Targets(gk schema.GroupKind) []Ref {
 			refs = append(refs, Named(id))
 		}
 	}
-	for e := range x.targets.sets[gk].all() {
-		refs = append(refs, e.Target)
+	for where, selections := range x.targets.sets {
+		if where.GroupKind != gk {
+			continue
+		}
+		for _, s := range selections {
+			refs = append(refs, s.ref)
+		}
 	}
 	slices.SortFunc(refs, func(a, b Ref) int {
 		return cmp.Or(object.Compare(a.ID, b.ID), cmp.Compare(a.String(), b.String()))
@@ -164,66 +186,146 @@ func (x *Index) TargetKinds() []schema.GroupKind {
 	return sorted
 }
 
-func (x *Index) collect(by *ends, obj Object, end func(*Edge) Ref) []Edge {
+// observe tells the selections of sources that an object changed.
+func (x *Index) observe(c Change) {
+	if c.New == nil {
+		return
+	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	var found []Edge
-	for e := range by.named[obj.ID].all() {
-		found = append(found, *e)
-	}
-	for e := range by.sets[obj.ID.GroupKind()].all() {
-		if end(e).Matches(obj) {
-			found = append(found, *e)
+	for _, where := range placesOf(c.New.ID) {
+		for _, s := range x.sources.sets[where] {
+			s.observe(*c.New)
 		}
 	}
-	slices.SortFunc(found, compareEdges)
-	return found
 }
 
-func (n *ends) add(ref Ref, e *Edge) {
+func (x *Index) collect(by *ends, obj Object) []*entry {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return slices.Collect(by.of(obj))
+}
+
+// leaving returns the edges whose source is an object, without the edges of a selection for which skip returns true, in
+// the order of compareEdges.
+func (x *Index) leaving(obj Object, skip func(*selection) bool) []Edge {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	found := slices.Collect(x.sources.named[obj.ID].all())
+	for _, where := range placesOf(obj.ID) {
+		for _, s := range x.sources.sets[where] {
+			if s.ref.Matches(obj) && !skip(s) {
+				found = slices.AppendSeq(found, s.edges.all())
+			}
+		}
+	}
+	return sorted(found)
+}
+
+// concerned returns the edges that a change of an object concerns, in the order of compareEdges. With whole, the
+// change concerns every edge that has the object at the end before or after the change. Otherwise the change concerns
+// the edges whose selector selected the object either before or after the change, but not both.
+func (x *Index) concerned(by *ends, c Change, whole bool) []Edge {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	var found []*entry
+	id := c.Object().ID
+	if whole {
+		found = slices.Collect(by.named[id].all())
+	}
+	for _, where := range placesOf(id) {
+		for _, s := range by.sets[where] {
+			before, after := c.Old != nil && s.ref.Matches(*c.Old), c.New != nil && s.ref.Matches(*c.New)
+			if before != after || (whole && before) {
+				found = slices.AppendSeq(found, s.edges.all())
+			}
+		}
+	}
+	return sorted(found)
+}
+
+// sorted returns a copy of the edges of some entries, in the order of compareEdges.
+func sorted(entries []*entry) []Edge {
+	var edges []Edge
+	for _, e := range entries {
+		edges = append(edges, e.Edge)
+	}
+	slices.SortFunc(edges, compareEdges)
+	return edges
+}
+
+// of yields the edges that have an object at the end, in no particular order.
+func (n *ends) of(obj Object) iter.Seq[*entry] {
+	return func(yield func(*entry) bool) {
+		for e := range n.named[obj.ID].all() {
+			if !yield(e) {
+				return
+			}
+		}
+		for _, where := range placesOf(obj.ID) {
+			for _, s := range n.sets[where] {
+				if s.ref.Matches(obj) && !s.edges.each(yield) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// add adds an edge to an end, and returns the selection of the end if the end is a selector.
+func (n *ends) add(ref Ref, e *entry) *selection {
 	if ref.IsZero() {
-		return
+		return nil
 	}
 	if n.named == nil {
 		n.named = map[object.ID]edgeSet{}
-		n.sets = map[schema.GroupKind]edgeSet{}
+		n.sets = map[place]map[string]*selection{}
 		n.kinds = map[schema.GroupKind]int{}
 	}
 	n.kinds[ref.GroupKind()]++
-	if ref.Selector != nil {
-		put(n.sets, ref.GroupKind(), e)
-		return
+	if ref.Selector == nil {
+		set := n.named[ref.ID]
+		set.add(e)
+		n.named[ref.ID] = set
+		return nil
 	}
-	put(n.named, ref.ID, e)
+	where, key := place{ref.GroupKind(), ref.Namespace}, ref.key()
+	if n.sets[where] == nil {
+		n.sets[where] = map[string]*selection{}
+	}
+	s := n.sets[where][key]
+	if s == nil {
+		s = &selection{ref: ref}
+		n.sets[where][key] = s
+	}
+	s.edges.add(e)
+	return s
 }
 
-func (n *ends) remove(ref Ref, e *Edge) {
+func (n *ends) remove(ref Ref, e *entry) {
 	if ref.IsZero() {
 		return
 	}
 	if n.kinds[ref.GroupKind()]--; n.kinds[ref.GroupKind()] == 0 {
 		delete(n.kinds, ref.GroupKind())
 	}
-	if ref.Selector != nil {
-		drop(n.sets, ref.GroupKind(), e)
+	if ref.Selector == nil {
+		set := n.named[ref.ID]
+		if set.remove(e); set.empty() {
+			delete(n.named, ref.ID)
+			return
+		}
+		n.named[ref.ID] = set
 		return
 	}
-	drop(n.named, ref.ID, e)
-}
-
-func put[K comparable](m map[K]edgeSet, k K, e *Edge) {
-	set := m[k]
-	set.add(e)
-	m[k] = set
-}
-
-func drop[K comparable](m map[K]edgeSet, k K, e *Edge) {
-	set := m[k]
-	if set.remove(e); set.empty() {
-		delete(m, k)
+	where, key := place{ref.GroupKind(), ref.Namespace}, ref.key()
+	s := n.sets[where][key]
+	if s.edges.remove(e); !s.edges.empty() {
 		return
 	}
-	m[k] = set
+	if delete(n.sets[where], key); len(n.sets[where]) == 0 {
+		delete(n.sets, where)
+	}
 }
 
 func compareEdges(a, b Edge) int {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -49,6 +50,18 @@ func (c cluster) List(ref relation.Ref) (found []relation.Object, known bool) {
 	}
 	return found, c.read[ref.Kind]
 }
+
+// Any implements relation.Existing.
+func (c cluster) Any(ref relation.Ref) (member object.ID, found, known bool) {
+	objects, known := c.List(ref)
+	if len(objects) == 0 {
+		return object.ID{}, false, known
+	}
+	return objects[0].ID, true, known
+}
+
+// Ready implements relation.Existing.
+func (c cluster) Ready(gk schema.GroupKind) bool { return c.read[gk.Kind] }
 
 func inNS(name string) object.ID {
 	return object.ID{Kind: "ConfigMap", Namespace: "ns", Name: name}

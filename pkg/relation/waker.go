@@ -69,25 +69,36 @@ func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 	}
 }
 
-// Changed wakes the declarers and targets of the edges that begin or end at the object, before
-// or after the change. A change that only corrected the mark ([Mark.Corrected]) wakes no
-// declarer: the declarers that needed the mark have set it.
+// Changed wakes the declarers and targets of the edges that the change of an object concerns:
+//
+//   - the edges that begin or end at the object, if the object was created or deleted, if its deletion began, or if
+//     its mark changed,
+//   - the edges whose selector selects the object now and did not before, or did before.
+//
+// Any other change, such as another label, wakes nobody. Nor does a change that only corrected the mark
+// ([Mark.Corrected]): the declarers that needed the mark have set it.
 func (w *Waker) Changed(c Change) {
+	w.Declared.observe(c)
 	if c.Old != nil && c.New != nil && w.Mark.Corrected(*c.Old, *c.New) {
 		return
 	}
-	for _, state := range []*Object{c.Old, c.New} {
-		if state == nil || (state == c.New && c.Old != nil && maps.Equal(c.Old.Labels, c.New.Labels)) {
-			continue
-		}
-		w.sourceChanged(*state)
+	whole := w.isWhole(c)
+	if whole || c.Old.Controller != c.New.Controller || !maps.Equal(c.Old.Labels, c.New.Labels) {
+		w.sourceChanged(c, whole)
 		if !w.holdsOthers(c) {
-			w.targetChanged(*state)
+			w.targetChanged(c, whole)
 		}
 	}
 	if c.New != nil && w.Mark.Wrong(*c.New) {
 		w.Target(c.New.ID)
 	}
+}
+
+// isWhole reports whether a change of an object concerns every edge at the object, and not only the selectors that
+// select the object no more, or select it now.
+func (w *Waker) isWhole(c Change) bool {
+	return c.Old == nil || c.New == nil || c.Old.UID != c.New.UID || c.Old.Deleting != c.New.Deleting ||
+		w.Mark.On(*c.Old) != w.Mark.On(*c.New)
 }
 
 // KindChanged wakes the objects of a kind whose mark is wrong, after [Watcher] has read the
@@ -106,10 +117,10 @@ func (w *Waker) Marked(gk schema.GroupKind) []Object {
 	return marked
 }
 
-// sourceChanged wakes the declarers and the targets of the edges whose source is an object.
-func (w *Waker) sourceChanged(obj Object) {
+// sourceChanged wakes the declarers and the targets of the concerned edges whose source is an object.
+func (w *Waker) sourceChanged(c Change, whole bool) {
 	var chosen []Ref // The targets may have become part of a ring, or ceased to be.
-	for _, e := range w.Declared.From(obj) {
+	for _, e := range w.Declared.concerned(&w.Declared.sources, c, whole) {
 		w.wakeEnd(e.Target)
 		if e.Content != nil {
 			continue
@@ -122,11 +133,11 @@ func (w *Waker) sourceChanged(obj Object) {
 	w.suspectRings(chosen...)
 }
 
-// targetChanged wakes the declarers of the edges whose target is an object, and the Namespaces
+// targetChanged wakes the declarers of the concerned edges whose target is an object, and the Namespaces
 // and CustomResourceDefinitions that contain the target ([Edge.Content]).
-func (w *Waker) targetChanged(obj Object) {
+func (w *Waker) targetChanged(c Change, whole bool) {
 	chosen := false
-	for _, e := range w.Declared.Targeting(obj) {
+	for _, e := range w.Declared.concerned(&w.Declared.targets, c, whole) {
 		w.Declarer(e.Declarer)
 		chosen = chosen || (e.Content == nil && e.Target.Selector != nil)
 		for _, held := range w.Declared.Declared(e.Declarer) {
@@ -136,7 +147,7 @@ func (w *Waker) targetChanged(obj Object) {
 		}
 	}
 	if chosen {
-		w.suspectRings(Named(obj.ID))
+		w.suspectRings(Named(c.Object().ID))
 	}
 }
 

@@ -3,6 +3,7 @@ package relation
 import (
 	"context"
 	"fmt"
+	"iter"
 	"sync"
 	"time"
 
@@ -41,7 +42,11 @@ func (k *watched) lingers() bool {
 }
 
 // stores are the stores of a kind: one for each namespace, or one for all namespaces.
-type stores []cache.Store
+type stores []cache.Indexer
+
+// byNamespace finds the objects of a namespace in a store: a selector of one tenant does not read the objects of
+// all others.
+var byNamespace = cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
 
 // size returns how many objects the stores hold.
 func (s *stores) size() int {
@@ -68,14 +73,35 @@ func get(all *stores, id object.ID) (Object, bool) {
 
 func list(all *stores, ref Ref) []Object {
 	var found []Object
-	for _, store := range *all {
-		for _, item := range store.List() {
-			if obj := &item.(*projection).object; ref.Matches(*obj) {
-				found = append(found, *obj)
+	for obj := range selected(all, ref) {
+		found = append(found, *obj)
+	}
+	return found
+}
+
+// selected yields the objects of some stores that a [Ref] stands for.
+func selected(all *stores, ref Ref) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for _, store := range *all {
+			for _, item := range in(store, ref.Namespace) {
+				if obj := &item.(*projection).object; ref.Matches(*obj) && !yield(obj) {
+					return
+				}
 			}
 		}
 	}
-	return found
+}
+
+// in returns the objects of a store in a namespace, or all objects if the namespace is empty.
+func in(store cache.Indexer, namespace string) []any {
+	if namespace == "" {
+		return store.List()
+	}
+	items, err := store.ByIndex(cache.NamespaceIndex, namespace)
+	if err != nil { // Only a store without byNamespace answers an error.
+		return store.List()
+	}
+	return items
 }
 
 // run starts the informers of a kind.
@@ -94,7 +120,7 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 			return
 		}
 		informers, read = append(informers, informer), append(read, registration.HasSyncedChecker())
-		*all = append(*all, informer.GetStore())
+		*all = append(*all, informer.GetIndexer())
 	}
 	w.mu.Lock()
 	k.mapping, k.cancel, k.store, k.problem = mapping, cancel, all, nil
@@ -125,10 +151,10 @@ func (w *Watcher) run(ctx context.Context, k *watched, mapping watch.Mapping, ru
 func (w *Watcher) informer(resource schema.GroupVersionResource, namespace string) cache.SharedIndexInformer {
 	if w.keep == nil {
 		return metadatainformer.NewFilteredMetadataInformer(
-			w.metadata, resource, namespace, 0, cache.Indexers{}, nil).Informer()
+			w.metadata, resource, namespace, 0, byNamespace, nil).Informer()
 	}
 	return dynamicinformer.NewFilteredDynamicInformer(
-		w.dynamic, resource, namespace, 0, cache.Indexers{}, nil).Informer()
+		w.dynamic, resource, namespace, 0, byNamespace, nil).Informer()
 }
 
 func (w *Watcher) prepare(

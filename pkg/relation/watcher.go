@@ -318,6 +318,18 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	return found, true
 }
 
+// Any implements [Existing].
+func (w *Watcher) Any(ref Ref) (member object.ID, found, known bool) {
+	store := w.ready(ref.GroupKind())
+	if store == nil {
+		return object.ID{}, false, false
+	}
+	for obj := range selected(store, ref) {
+		return obj.ID, true, true
+	}
+	return object.ID{}, false, true
+}
+
 // Problem returns why a kind in use can't be watched: the error of [Watcher.Mapping], or the
 // error of the API server for LIST or WATCH. Problem returns nil for a kind without a known
 // error.

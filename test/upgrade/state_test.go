@@ -161,6 +161,8 @@ func (w *world) unwritten(what string, before map[string]*unstructured.Unstructu
 		w.t.Logf("%s: %s was written by %v", what, key, managers(old, live))
 		diff := cmp.Diff(status(old), status(live))
 		switch {
+		case hasRenderedAuthors(old) != hasRenderedAuthors(live):
+			w.t.Logf("%s: %s names its authors as the other release does", what, key)
 		case cmp.Equal(old.Object["status"], live.Object["status"]):
 			w.t.Errorf("%s: %s was written without a change, by %v", what, key, managers(old, live))
 		case diff != "" && live.GetKind() != "Pod":
@@ -178,7 +180,21 @@ func content(u *unstructured.Unstructured) map[string]any {
 	c.SetManagedFields(nil)
 	c.SetResourceVersion("")
 	delete(c.Object, "status")
+	if annotations := c.GetAnnotations(); hasRenderedAuthors(c) {
+		annotations[authors] = annotations[renderedAuthors]
+		delete(annotations, renderedAuthors)
+		c.SetAnnotations(annotations)
+	}
 	return c.Object
+}
+
+// authors is the annotation in which the older operator tells the authors of an object that it renders, and
+// renderedAuthors that of this operator.
+const authors, renderedAuthors = "kinship.dev/authors", "kinship.dev/rendered-authors"
+
+func hasRenderedAuthors(u *unstructured.Unstructured) bool {
+	_, has := u.GetAnnotations()[renderedAuthors]
+	return has
 }
 
 // status is the status of an object without the times of its conditions, and without what a cloud says of

@@ -31,11 +31,10 @@ func (r *reconciler) bindUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	if source.Selector != nil {
 		unbind(p.usage)
-		members, known := r.watcher.List(source)
-		switch {
+		switch _, found, known := r.watcher.Any(source); {
 		case !known:
 			p.waitsForUsing = r.unread(source.GroupKind(), "spec.by")
-		case len(members) == 0:
+		case !found:
 			p.waitsForUsing = reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s", source)
 		}
 		return reconcile.Outcome{}
