@@ -45,7 +45,12 @@ func (r *rig) measureQuiet(ctx context.Context) error {
 		return err
 	}
 	if r.o.wants(blockedScenario) {
-		return r.blockedOne(ctx)
+		if err := r.blockedOne(ctx); err != nil {
+			return err
+		}
+	}
+	if r.o.wants(neighbourScenario) {
+		return r.beside(ctx)
 	}
 	return nil
 }

@@ -33,6 +33,7 @@ type rig struct {
 	run     string
 	kind    objectKind
 	clients *kubernetes.Clientset
+	all     dynamic.Interface
 	objects dynamic.ResourceInterface
 	usages  dynamic.ResourceInterface
 	// objectData and usageData read and watch metadata only.
@@ -95,6 +96,7 @@ func (r *rig) choose(ctx context.Context, config *rest.Config, httpClient *http.
 	if err != nil {
 		return fmt.Errorf("make dynamic client: %w", err)
 	}
+	r.all = all
 	usages := r.o.usage.gvr()
 	if !isNamespaced {
 		r.kind = runtimeClasses

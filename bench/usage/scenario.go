@@ -11,6 +11,7 @@ const (
 	admissionScenario  = "admission"
 	restartScenario    = "restart"
 	stripScenario      = "strip"
+	neighbourScenario  = "neighbour"
 	releasePlain       = "release-plain"
 	releaseComposed    = "release-composed"
 	releaseReplay      = "release-replay"
@@ -23,7 +24,7 @@ var releases = []string{releasePlain, releaseComposed, releaseReplay, releaseGC}
 func names() []string {
 	return append([]string{
 		latencyScenario, onboardingScenario, idleScenario, blockedScenario, admissionScenario, stripScenario,
-		restartScenario,
+		restartScenario, neighbourScenario,
 	}, releases...)
 }
 

@@ -2,17 +2,19 @@ package app
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
 	"path/filepath"
 
-	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/tokenauth"
@@ -30,48 +32,82 @@ const MetricsReader = "kinship-metrics-reader"
 // metricsPath is the URL path that [MetricsReader] gives the right to get.
 const metricsPath = "/metrics"
 
-// metrics returns the options of the metrics server: HTTPS for callers with the right to get
-// /metrics or, with --metrics-secure=false, HTTP for every caller.
-func (o Options) metrics() (metricsserver.Options, error) {
+// metricsAddress returns the address of the metrics server; "0" means no server.
+func (o Options) metricsAddress() string {
 	if o.MetricsInsecure {
-		return metricsserver.Options{BindAddress: cmp.Or(o.MetricsAddress, insecureMetrics)}, nil
+		return cmp.Or(o.MetricsAddress, insecureMetrics)
 	}
-	served := metricsserver.Options{
-		BindAddress: cmp.Or(o.MetricsAddress, secureMetrics), SecureServing: true,
-		FilterProvider: protectMetrics, CertDir: o.MetricsCertDir,
-		TLSOpts: []func(*tls.Config){func(c *tls.Config) {
-			c.MinVersion, c.NextProtos = tls.VersionTLS13, []string{"http/1.1"}
-		}},
-	}
-	if served.BindAddress == "0" {
-		return served, nil
-	}
-	if dir := o.MetricsCertDir; dir != "" { // Without the file, controller-runtime would serve a self-signed certificate.
-		if _, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")); err != nil {
-			return served, fmt.Errorf("--metrics-cert-dir is %q: read the metrics' certificate: %w", dir, err)
-		}
-	} else {
-		self, err := certificate.SelfSigned("kinship-metrics")
-		if err != nil {
-			return served, fmt.Errorf("make the metrics' certificate: %w", err)
-		}
-		served.TLSOpts = append(served.TLSOpts, func(c *tls.Config) {
-			c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return &self, nil }
-		})
-	}
-	return served, nil
+	return cmp.Or(o.MetricsAddress, secureMetrics)
 }
 
-// protectMetrics implements metricsserver.Options.FilterProvider.
-func protectMetrics(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
-	clients, err := kubernetes.NewForConfigAndClient(config, client)
+// addMetrics adds the metrics server to the manager.Manager: HTTPS for callers with the right to get /metrics or, with
+// --metrics-secure=false, HTTP for every caller.
+func (o Options) addMetrics(ctx context.Context, mgr manager.Manager) error {
+	served := server{name: "metrics", address: o.metricsAddress()}
+	if served.address == "0" {
+		return nil
+	}
+	metrics := promhttp.HandlerFor(ctrlmetrics.Registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError})
+	if !o.MetricsInsecure {
+		gate, err := metricsGate(mgr)
+		if err != nil {
+			return err
+		}
+		metrics = gate.Protect(mgr.GetLogger().WithName("metrics"), metrics)
+		certificates, err := o.metricsCertificates()
+		if err != nil {
+			return err
+		}
+		if watched, changes := certificates.(*certwatcher.CertWatcher); changes {
+			if err := mgr.Add(watched); err != nil {
+				return fmt.Errorf("add the metrics' certificate: %w", err)
+			}
+		}
+		served.tls = &tls.Config{
+			MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, GetCertificate: certificates.GetCertificate,
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle(metricsPath, metrics)
+	return served.add(ctx, mgr, mux)
+}
+
+// certificateSource has the certificate of a server.
+type certificateSource interface {
+	GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error)
+}
+
+// fixed is a certificate that does not change.
+type fixed tls.Certificate
+
+// GetCertificate implements certificateSource.
+func (f *fixed) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) { return (*tls.Certificate)(f), nil }
+
+// metricsCertificates returns the certificate in Options.MetricsCertDir, which may be renewed there, or a self-signed
+// one.
+func (o Options) metricsCertificates() (certificateSource, error) {
+	dir := o.MetricsCertDir
+	if dir == "" {
+		self, err := certificate.SelfSigned("kinship-metrics")
+		if err != nil {
+			return nil, fmt.Errorf("make the metrics' certificate: %w", err)
+		}
+		return (*fixed)(&self), nil
+	}
+	watched, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	if err != nil {
+		return nil, fmt.Errorf("--metrics-cert-dir is %q: read the metrics' certificate: %w", dir, err)
+	}
+	return watched, nil
+}
+
+// metricsGate returns the check of the callers of the metrics server.
+func metricsGate(mgr manager.Manager) (*tokenauth.Gate, error) {
+	clients, err := kubernetes.NewForConfigAndClient(mgr.GetConfig(), mgr.GetHTTPClient())
 	if err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	gate := tokenauth.New(tokenauth.Cluster{Clients: clients}, clock.RealClock{})
-	return func(log logr.Logger, handler http.Handler) (http.Handler, error) {
-		return gate.Protect(log, handler), nil
-	}, nil
+	return tokenauth.New(tokenauth.Cluster{Clients: clients}, clock.RealClock{}), nil
 }
 
 // checkLoopback returns an error unless the host of an address is localhost or a loopback IP, such

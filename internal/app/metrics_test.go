@@ -6,40 +6,32 @@ import (
 	"testing"
 )
 
-// TestMetricsOptions: by default, metrics are served to no remote client without a token.
-func TestMetricsOptions(t *testing.T) {
+// TestMetricsAddress: by default, metrics are served on every address by HTTPS, and by HTTP only on the loopback
+// interface.
+func TestMetricsAddress(t *testing.T) {
 	t.Parallel()
 	for reason, tt := range map[string]struct {
 		options Options
 		address string
-		secure  bool
 	}{
-		"by default":               {Options{}, ":8080", true},
-		"elsewhere":                {Options{MetricsAddress: ":9090"}, ":9090", true},
-		"not at all":               {Options{MetricsAddress: "0"}, "0", true},
-		"by HTTP":                  {Options{MetricsInsecure: true}, "127.0.0.1:8080", false},
-		"by HTTP, where asked for": {Options{MetricsInsecure: true, MetricsAddress: ":9090"}, ":9090", false},
+		"by default":               {Options{}, ":8080"},
+		"elsewhere":                {Options{MetricsAddress: ":9090"}, ":9090"},
+		"not at all":               {Options{MetricsAddress: "0"}, "0"},
+		"by HTTP":                  {Options{MetricsInsecure: true}, "127.0.0.1:8080"},
+		"by HTTP, where asked for": {Options{MetricsInsecure: true, MetricsAddress: ":9090"}, ":9090"},
 	} {
-		got, err := tt.options.metrics()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.BindAddress != tt.address || got.SecureServing != tt.secure || (got.FilterProvider != nil) != tt.secure {
-			t.Errorf("%s: %s, secure %t, protected %t", reason, got.BindAddress, got.SecureServing, got.FilterProvider != nil)
+		if got := tt.options.metricsAddress(); got != tt.address {
+			t.Errorf("%s: %s, want %s", reason, got, tt.address)
 		}
 	}
-	served, err := Options{}.metrics()
+	certificates, err := Options{}.metricsCertificates()
 	if err != nil {
 		t.Fatal(err)
 	}
-	var config tls.Config
-	for _, change := range served.TLSOpts {
-		change(&config)
+	if self, err := certificates.GetCertificate(&tls.ClientHelloInfo{}); self == nil || err != nil {
+		t.Errorf("the certificate is %v: %v", self, err)
 	}
-	if config.MinVersion != tls.VersionTLS13 || config.GetCertificate == nil {
-		t.Errorf("TLS %x, a certificate %t", config.MinVersion, config.GetCertificate != nil)
-	}
-	if _, err := (Options{MetricsCertDir: t.TempDir()}).metrics(); err == nil {
+	if _, err := (Options{MetricsCertDir: t.TempDir()}).metricsCertificates(); err == nil {
 		t.Error("a directory without a certificate is taken")
 	}
 }

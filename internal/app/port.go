@@ -84,18 +84,11 @@ func (o Options) checkAddresses() error {
 			errs = append(errs, fmt.Errorf("--webhook-host, --webhook-port: listen for webhooks: %w", err))
 		}
 	}
-	if _, err := o.metrics(); err != nil {
+	if _, err := o.metricsCertificates(); err != nil && !o.MetricsInsecure {
 		errs = append(errs, err)
 	}
-	metrics := o.MetricsAddress
-	if metrics == "" {
-		metrics = secureMetrics
-		if o.MetricsInsecure {
-			metrics = insecureMetrics
-		}
-	}
 	for _, server := range []struct{ flag, address string }{
-		{"--metrics-bind-address", metrics},
+		{"--metrics-bind-address", o.metricsAddress()},
 		{"--health-probe-bind-address", o.HealthAddress},
 		{"--pprof-bind-address", o.ProfileAddress},
 	} {

@@ -16,7 +16,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -71,7 +70,7 @@ func run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(o, own, serving.forManager(), ctx.Done())
+	mgr, err := newManager(ctx, o, own, serving.forManager())
 	if err != nil {
 		return err
 	}
@@ -297,33 +296,35 @@ func leaderElection(o Options) ctrl.Options {
 	}
 }
 
+// newManager returns the manager.Manager of the process, with the servers of metrics, probes and profiles.
 func newManager(
-	o Options, own *rest.Config, server webhook.Server, asked <-chan struct{},
+	ctx context.Context, o Options, own *rest.Config, server webhook.Server,
 ) (manager.Manager, error) {
 	scheme, err := NewScheme(o)
 	if err != nil {
 		return nil, err
 	}
-	metrics, err := o.metrics()
-	if err != nil {
-		return nil, err
-	}
 	options := leaderElection(o)
 	options.Scheme = scheme
-	options.Logger = quietEnd(WithoutRoutine(o.Log), asked)
+	options.Logger = quietEnd(WithoutRoutine(o.Log), ctx.Done())
 	options.Controller = config.Controller{CacheSyncTimeout: never}
 	options.WebhookServer = server
-	options.Metrics = metrics
-	options.HealthProbeBindAddress = o.HealthAddress
-	options.PprofBindAddress = o.ProfileAddress
+	options.Metrics.BindAddress = "0" // The servers of controller-runtime take any number of connections.
 	mgr, err := ctrl.NewManager(own, options)
 	if err != nil {
 		return nil, fmt.Errorf("make manager: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add health check: %w", err)
+	probed, err := o.addProbes(ctx, mgr)
+	if err != nil {
+		return nil, err
 	}
-	return mgr, nil
+	if err := o.addMetrics(ctx, probed); err != nil {
+		return nil, err
+	}
+	if err := o.addProfiles(ctx, probed); err != nil {
+		return nil, err
+	}
+	return probed, nil
 }
 
 // serving is the webhook server with its certificate. serving is empty with pack.ByPolicy, since a

@@ -156,6 +156,9 @@ func (p *Process) Readyz(tb testing.TB) (int, string) {
 	return response.StatusCode, string(text)
 }
 
+// HealthAddress returns the address of the process's /healthz and /readyz.
+func (p *Process) HealthAddress() string { return p.health }
+
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
