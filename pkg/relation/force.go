@@ -16,8 +16,8 @@ type Existing interface {
 	// List returns the objects that a [Ref] stands for. List returns known=false if [Presence]
 	// would be Unknown for such an object.
 	List(ref Ref) (objects []Object, known bool)
-	// Any returns one of the objects that List returns, in no particular order. Any is quicker than List.
-	Any(ref Ref) (member object.ID, found, known bool)
+	// Any returns one of the objects that List returns and that accept, if not nil, accepts. Any is quicker than List.
+	Any(ref Ref, accept func(Object) bool) (member object.ID, found, known bool)
 	// Ready reports whether the presence of the objects of a kind is known: Get does not answer [Unknown].
 	Ready(gk schema.GroupKind) bool
 }
@@ -122,7 +122,7 @@ func (f Force) matches(ref Ref, id object.ID) bool {
 
 func (f Force) exists(ref Ref, uid types.UID) Hold {
 	if ref.Selector != nil {
-		switch _, found, known := f.Exists.Any(ref); {
+		switch _, found, known := f.Exists.Any(ref, nil); {
 		case !known:
 			return Undecided
 		case !found:

@@ -225,7 +225,7 @@ func (x *Index) leaving(obj Object, skip func(*selection) bool) []Edge {
 // concerned returns the edges that a change of an object concerns, in the order of compareEdges. With whole, the
 // change concerns every edge that has the object at the end before or after the change. Otherwise the change concerns
 // the edges whose selector selected the object either before or after the change, but not both.
-func (x *Index) concerned(by *ends, c Change, whole bool) []Edge {
+func (x *Index) concerned(by *ends, c Change, whole bool) []*entry {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	var found []*entry
@@ -241,7 +241,8 @@ func (x *Index) concerned(by *ends, c Change, whole bool) []Edge {
 			}
 		}
 	}
-	return sorted(found)
+	slices.SortFunc(found, func(a, b *entry) int { return compareEdges(a.Edge, b.Edge) })
+	return found
 }
 
 // sorted returns a copy of the edges of some entries, in the order of compareEdges.

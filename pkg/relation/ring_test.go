@@ -52,12 +52,14 @@ func (c cluster) List(ref relation.Ref) (found []relation.Object, known bool) {
 }
 
 // Any implements relation.Existing.
-func (c cluster) Any(ref relation.Ref) (member object.ID, found, known bool) {
+func (c cluster) Any(ref relation.Ref, accept func(relation.Object) bool) (member object.ID, found, known bool) {
 	objects, known := c.List(ref)
-	if len(objects) == 0 {
-		return object.ID{}, false, known
+	for _, obj := range objects {
+		if accept == nil || accept(obj) {
+			return obj.ID, true, known
+		}
 	}
-	return objects[0].ID, true, known
+	return object.ID{}, false, known
 }
 
 // Ready implements relation.Existing.

@@ -83,7 +83,7 @@ func (f Force) selected(s *selection) Hold {
 			return Held
 		}
 	}
-	member, found, known := f.Exists.Any(s.ref)
+	member, found, known := f.Exists.Any(s.ref, nil)
 	if !known {
 		return Undecided
 	}
@@ -92,4 +92,19 @@ func (f Force) selected(s *selection) Hold {
 		return Held
 	}
 	return Free
+}
+
+// hasOlder reports whether a selection has a member other than a changed object whose own last change came before the
+// change of the object. So the selection was not empty before the change of the object either.
+func (f Force) hasOlder(s *selection, changed Object) bool {
+	isOlder := func(obj Object) bool { return obj.ID != changed.ID && object.Older(obj.Version, changed.Version) }
+	member, _, news := s.recall()
+	if obj, presence := f.Exists.Get(member); presence == Present && s.ref.Matches(obj) && isOlder(obj) {
+		return true
+	}
+	member, found, _ := f.Exists.Any(s.ref, isOlder)
+	if found {
+		s.learn(member, true, news)
+	}
+	return found
 }

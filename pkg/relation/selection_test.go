@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"strconv"
 	"sync"
 	"testing"
 
@@ -79,11 +80,11 @@ type counted struct {
 	during func()
 }
 
-func (c counted) Any(ref relation.Ref) (member object.ID, found, known bool) {
+func (c counted) Any(ref relation.Ref, accept func(relation.Object) bool) (member object.ID, found, known bool) {
 	c.mu.Lock()
 	*c.searches++
 	c.mu.Unlock()
-	member, found, known = c.cluster.Any(ref)
+	member, found, known = c.cluster.Any(ref, accept)
 	if c.during != nil {
 		c.during()
 	}
@@ -179,4 +180,74 @@ func TestWakerMembership(t *testing.T) {
 			t.Errorf("%s: woken (-want +got):\n%s", c.reason, diff)
 		}
 	}
+}
+
+// TestWakerTransitions: a declarer that found its selection empty is woken when the selection gets a member, however late
+// the changes are told. While the selection keeps a member, nobody is woken.
+func TestWakerTransitions(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		store, asleep := exists(), true
+		w := relation.Waker{
+			Force: relation.Force{Declared: &relation.Index{}, Exists: store}, Mark: locked{}, Target: func(object.ID) {},
+		}
+		wakes := 0
+		ref := matching("app", "x")
+		// The declarer waits while it sees no member.
+		w.Declarer = func(object.ID) {
+			wakes++
+			_, found, _ := store.Any(ref, nil)
+			asleep = !found
+		}
+		w.Declared.Set(declarer(0), []relation.Edge{{Declarer: declarer(0), Source: ref, Target: link(1)}})
+		var pending []relation.Change
+		version := 0
+		tell := func() {
+			w.Changed(pending[0])
+			pending = pending[1:]
+		}
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
+			if len(pending) > 0 && rapid.Bool().Draw(t, "tell") {
+				tell()
+				continue
+			}
+			version++
+			obj := relation.Object{
+				ID: inNS(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")), Version: strconv.Itoa(version),
+				Labels: map[string]string{"app": rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")},
+			}
+			c := relation.Change{New: &obj}
+			if old, had := store.objects[obj.ID]; had {
+				c.Old = &old
+			}
+			if store.objects[obj.ID] = obj; c.Old != nil && rapid.Bool().Draw(t, "delete") {
+				c.New = nil
+				delete(store.objects, obj.ID)
+			}
+			pending = append(pending, c)
+		}
+		for len(pending) > 0 {
+			tell()
+		}
+		if _, found, _ := store.Any(ref, nil); asleep == found {
+			t.Errorf("the selection has a member: %t, and the declarer waits: %t", found, asleep)
+		}
+		steady := relation.Object{ID: inNS("steady"), Labels: map[string]string{"app": "x"}, Version: strconv.Itoa(version + 1)}
+		store.objects[steady.ID] = steady
+		w.Changed(relation.Change{New: &steady})
+		before := wakes
+		for i := range 5 {
+			obj := relation.Object{
+				ID: inNS("toggled"), Version: strconv.Itoa(version + 2 + i), Labels: map[string]string{"app": []string{"x", "y"}[i%2]},
+			}
+			c := relation.Change{New: &obj}
+			if old, had := store.objects[obj.ID]; had {
+				c.Old = &old
+			}
+			store.objects[obj.ID] = obj
+			w.Changed(c)
+		}
+		if wakes != before {
+			t.Errorf("%d wakes while the selection keeps a member", wakes-before)
+		}
+	})
 }

@@ -73,7 +73,8 @@ func (w *Waker) Declare(declarer object.ID, edges []Edge) {
 //
 //   - the edges that begin or end at the object, if the object was created or deleted, if its deletion began, or if
 //     its mark changed,
-//   - the edges whose selector selects the object now and did not before, or did before.
+//   - the edges whose selector selects the object now and did not before, or did before. Of the source it matters only
+//     that the selector selects some object.
 //
 // Any other change, such as another label, wakes nobody. Nor does a change that only corrected the mark
 // ([Mark.Corrected]): the declarers that needed the mark have set it.
@@ -121,16 +122,30 @@ func (w *Waker) Marked(gk schema.GroupKind) []Object {
 func (w *Waker) sourceChanged(c Change, whole bool) {
 	var chosen []Ref // The targets may have become part of a ring, or ceased to be.
 	for _, e := range w.Declared.concerned(&w.Declared.sources, c, whole) {
-		w.wakeEnd(e.Target)
-		if e.Content != nil {
+		if e.source != nil && e.Content == nil {
+			chosen = append(chosen, e.Target)
+		}
+		if e.source != nil && w.isUnmoved(e.source, c) {
 			continue
 		}
-		w.Declarer(e.Declarer)
-		if e.Source.Selector != nil {
-			chosen = append(chosen, e.Target)
+		w.wakeEnd(e.Target)
+		if e.Content == nil {
+			w.Declarer(e.Declarer)
 		}
 	}
 	w.suspectRings(chosen...)
+}
+
+// isUnmoved reports whether a selection had a member before the change of an object and has one now, and no member
+// began to be deleted or ceased to be: for 300 Usages by all Pods of an application, another Pod changes nothing.
+func (w *Waker) isUnmoved(s *selection, c Change) bool {
+	if c.New == nil || c.New.Deleting || c.Old != nil && c.Old.Deleting {
+		return false
+	}
+	if c.Old != nil && s.ref.Matches(*c.Old) == s.ref.Matches(*c.New) {
+		return true
+	}
+	return w.hasOlder(s, *c.New)
 }
 
 // targetChanged wakes the declarers of the concerned edges whose target is an object, and the Namespaces

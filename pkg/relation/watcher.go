@@ -319,13 +319,15 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 }
 
 // Any implements [Existing].
-func (w *Watcher) Any(ref Ref) (member object.ID, found, known bool) {
+func (w *Watcher) Any(ref Ref, accept func(Object) bool) (member object.ID, found, known bool) {
 	store := w.ready(ref.GroupKind())
 	if store == nil {
 		return object.ID{}, false, false
 	}
 	for obj := range selected(store, ref) {
-		return obj.ID, true, true
+		if accept == nil || accept(*obj) {
+			return obj.ID, true, true
+		}
 	}
 	return object.ID{}, false, true
 }

@@ -31,7 +31,7 @@ func (r *reconciler) bindUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	if source.Selector != nil {
 		unbind(p.usage)
-		switch _, found, known := r.watcher.Any(source); {
+		switch _, found, known := r.watcher.Any(source, nil); {
 		case !known:
 			p.waitsForUsing = r.unread(source.GroupKind(), "spec.by")
 		case !found:
