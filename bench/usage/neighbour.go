@@ -20,7 +20,7 @@ import (
 const (
 	neighbourSets    = 300  // Usages, each with a selector of all members
 	neighbourMembers = 2000 // using objects
-	neighbourUsed    = 7    // used objects
+	neighbourUsed    = 7    // used objects, and using objects
 	neighbourPause   = 200 * time.Millisecond
 	neighbourKey     = "bench.kinship.dev/member"
 )
@@ -34,8 +34,8 @@ type neighbour struct {
 	usages    dynamic.ResourceInterface
 }
 
-// beside measures a quiet tenant: alone, and beside a neighbour who creates Usages with selectors, who changes labels of
-// used objects, and who changes which objects a selector selects. Each figure is paired with the first.
+// beside measures a quiet tenant: alone, and beside a neighbour who creates Usages with selectors, changes labels of
+// used objects, and changes which objects a selector selects. Each figure is paired with the first.
 func (r *rig) beside(ctx context.Context) error {
 	if r.kind.gvr != configMaps.gvr {
 		return nil // A neighbour needs a namespace.
@@ -111,7 +111,8 @@ func (r *rig) besideSamples(ctx context.Context) (ready, released []float64, err
 // newNeighbour creates the namespace and the objects of a neighbour.
 func (r *rig) newNeighbour(ctx context.Context) (*neighbour, error) {
 	n := &neighbour{rig: r, namespace: r.run + "-" + neighbourScenario}
-	n.objects, n.usages = r.all.Resource(r.kind.gvr).Namespace(n.namespace), r.all.Resource(r.o.usage.gvr()).Namespace(n.namespace)
+	n.objects = r.all.Resource(r.kind.gvr).Namespace(n.namespace)
+	n.usages = r.all.Resource(r.o.usage.gvr()).Namespace(n.namespace)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n.namespace}}
 	if _, err := r.clients.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("create namespace: %w", err)
@@ -121,7 +122,7 @@ func (r *rig) newNeighbour(ctx context.Context) (*neighbour, error) {
 		names = append(names, pair(fmt.Sprint("member-", i)))
 	}
 	for i := range neighbourUsed {
-		names = append(names, pair(fmt.Sprint("used-", i)))
+		names = append(names, pair(fmt.Sprint("used-", i)), pair(fmt.Sprint("using-", i)))
 	}
 	return n, r.each(ctx, names, func(ctx context.Context, name pair) error {
 		object := r.kind.object(n.namespace, string(name))
@@ -146,19 +147,23 @@ func (n *neighbour) createSets(ctx context.Context) error {
 	return nil
 }
 
+// set returns a Usage: all members use an object or, of every second Usage, an object uses all members.
 func (n *neighbour) set(i int) *unstructured.Unstructured {
-	usage := usageOf(n.o.usage, n.kind, n.namespace, pair(fmt.Sprint("set-", i)), manner{})
-	spec := map[string]any{
-		"of": map[string]any{
-			"apiVersion": n.kind.apiVersion(), "kind": n.kind.kind,
-			"resourceRef": map[string]any{"name": fmt.Sprint("used-", i%neighbourUsed)},
-		},
-		"by": map[string]any{
-			"apiVersion": n.kind.apiVersion(), "kind": n.kind.kind,
-			"resourceSelector": map[string]any{"matchLabels": map[string]any{neighbourKey: "true"}, "matchAll": true},
-		},
+	side := func(field string, value any) map[string]any {
+		return map[string]any{"apiVersion": n.kind.apiVersion(), "kind": n.kind.kind, field: value}
 	}
-	usage.Object["spec"] = spec
+	labelled := map[string]any{neighbourKey: "true"}
+	members := side("resourceSelector", map[string]any{"matchLabels": labelled, "matchAll": true})
+	usage := usageOf(n.o.usage, n.kind, n.namespace, pair(fmt.Sprint("set-", i)), manner{})
+	if i%2 == 0 {
+		usage.Object["spec"] = map[string]any{
+			"of": side("resourceRef", map[string]any{"name": fmt.Sprint("used-", i%neighbourUsed)}), "by": members,
+		}
+	} else {
+		usage.Object["spec"] = map[string]any{
+			"of": members, "by": side("resourceRef", map[string]any{"name": fmt.Sprint("using-", i%neighbourUsed)}),
+		}
+	}
 	return usage
 }
 
@@ -187,8 +192,8 @@ func (n *neighbour) repeat(ctx context.Context, do func(round int) error) error 
 		if err := do(round); err != nil {
 			return n.unlessOver(ctx, "change labels", err)
 		}
-		if pause(ctx, neighbourPause) != nil {
-			return nil // The measurement is over.
+		if err := pause(ctx, neighbourPause); err != nil {
+			return n.unlessOver(ctx, "wait for the next change", err)
 		}
 	}
 }
@@ -201,10 +206,10 @@ func (n *neighbour) patchLabel(ctx context.Context, name, key, value string) err
 
 // unlessOver wraps an error, or returns nil if the measurement is over.
 func (n *neighbour) unlessOver(ctx context.Context, doing string, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("%s: %w", doing, err)
+	return nil
 }
 
 // leave deletes everything of the neighbour.

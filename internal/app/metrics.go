@@ -54,22 +54,30 @@ func (o Options) addMetrics(ctx context.Context, mgr manager.Manager) error {
 			return err
 		}
 		metrics = gate.Protect(mgr.GetLogger().WithName("metrics"), metrics)
-		certificates, err := o.metricsCertificates()
-		if err != nil {
+		if served.tls, err = o.metricsTLS(mgr); err != nil {
 			return err
-		}
-		if watched, changes := certificates.(*certwatcher.CertWatcher); changes {
-			if err := mgr.Add(watched); err != nil {
-				return fmt.Errorf("add the metrics' certificate: %w", err)
-			}
-		}
-		served.tls = &tls.Config{
-			MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, GetCertificate: certificates.GetCertificate,
 		}
 	}
 	mux := http.NewServeMux()
 	mux.Handle(metricsPath, metrics)
 	return served.add(ctx, mgr, mux)
+}
+
+// metricsTLS returns the TLS configuration of the metrics server. A certificate in a directory is watched by the
+// manager.Manager.
+func (o Options) metricsTLS(mgr manager.Manager) (*tls.Config, error) {
+	certificates, err := o.metricsCertificates()
+	if err != nil {
+		return nil, err
+	}
+	if watched, changes := certificates.(*certwatcher.CertWatcher); changes {
+		if err := mgr.Add(watched); err != nil {
+			return nil, fmt.Errorf("add the metrics' certificate: %w", err)
+		}
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"http/1.1"}, GetCertificate: certificates.GetCertificate,
+	}, nil
 }
 
 // certificateSource has the certificate of a server.
@@ -81,7 +89,9 @@ type certificateSource interface {
 type fixed tls.Certificate
 
 // GetCertificate implements certificateSource.
-func (f *fixed) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) { return (*tls.Certificate)(f), nil }
+func (f *fixed) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return (*tls.Certificate)(f), nil
+}
 
 // metricsCertificates returns the certificate in Options.MetricsCertDir, which may be renewed there, or a self-signed
 // one.

@@ -91,10 +91,14 @@ func (o Options) addProbes(ctx context.Context, mgr manager.Manager) (manager.Ma
 }
 
 // AddHealthzCheck implements manager.Manager.
-func (p *probed) AddHealthzCheck(name string, check healthz.Checker) error { return p.health.add(name, check) }
+func (p *probed) AddHealthzCheck(name string, check healthz.Checker) error {
+	return p.health.add(name, check)
+}
 
 // AddReadyzCheck implements manager.Manager.
-func (p *probed) AddReadyzCheck(name string, check healthz.Checker) error { return p.ready.add(name, check) }
+func (p *probed) AddReadyzCheck(name string, check healthz.Checker) error {
+	return p.ready.add(name, check)
+}
 
 // checks are checks by name. The zero value is ready to use.
 type checks struct {

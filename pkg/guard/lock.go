@@ -42,6 +42,16 @@ type Lock struct {
 // On reports whether metadata.labels contains the label.
 func (l *Lock) On(obj relation.Object) bool { return obj.Labels[l.Label] == l.Value }
 
+// Settled reports whether an object of the [relation.Watcher] has the label, or was given the label by a newer own
+// write. An object that is [relation.Held] and settled needs no [Lock.Ensure].
+func (l *Lock) Settled(obj relation.Object) bool {
+	written, ahead := l.writes.Look(obj.ID, func() string { return obj.Version })
+	if ahead {
+		obj = written
+	}
+	return l.On(obj)
+}
+
 // Selector implements [relation.Mark].
 func (l *Lock) Selector() *relation.Selector {
 	return &relation.Selector{Labels: map[string]string{l.Label: l.Value}}

@@ -1,6 +1,7 @@
 package relation
 
 import (
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,8 +17,9 @@ type Existing interface {
 	// List returns the objects that a [Ref] stands for. List returns known=false if [Presence]
 	// would be Unknown for such an object.
 	List(ref Ref) (objects []Object, known bool)
-	// Any returns one of the objects that List returns and that accept, if not nil, accepts. Any is quicker than List.
-	Any(ref Ref, accept func(Object) bool) (member object.ID, found, known bool)
+	// Members yields the objects that List returns, in no particular order: a caller that needs one of thousands of
+	// objects needs no copy of all.
+	Members(ref Ref) (members iter.Seq[Object], known bool)
 	// Ready reports whether the presence of the objects of a kind is known: Get does not answer [Unknown].
 	Ready(gk schema.GroupKind) bool
 }
@@ -97,18 +99,15 @@ func (f Force) from(id object.ID) []Edge {
 	return slices.DeleteFunc(f.Declared.From(obj), func(e Edge) bool { return e.Content != nil })
 }
 
-// Members returns the objects that a [Ref] stands for now. A Ref by name stands for its object,
-// whether or not the object exists.
-func (f Force) Members(ref Ref) []object.ID {
-	if ref.Selector == nil {
-		return []object.ID{ref.ID}
+// anyOf returns one of the objects that a [Ref] stands for and that accept accepts.
+func (f Force) anyOf(ref Ref, accept func(Object) bool) (member object.ID, found, known bool) {
+	members, known := f.Exists.Members(ref)
+	for obj := range members {
+		if accept(obj) {
+			return obj.ID, true, known
+		}
 	}
-	objects, _ := f.Exists.List(ref)
-	ids := make([]object.ID, 0, len(objects))
-	for _, obj := range objects {
-		ids = append(ids, obj.ID)
-	}
-	return ids
+	return object.ID{}, false, known
 }
 
 // matches reports whether a [Ref] stands for an object now.
@@ -122,7 +121,7 @@ func (f Force) matches(ref Ref, id object.ID) bool {
 
 func (f Force) exists(ref Ref, uid types.UID) Hold {
 	if ref.Selector != nil {
-		switch _, found, known := f.Exists.Any(ref, nil); {
+		switch _, found, known := f.anyOf(ref, func(Object) bool { return true }); {
 		case !known:
 			return Undecided
 		case !found:

@@ -206,6 +206,16 @@ func (x *Index) collect(by *ends, obj Object) []*entry {
 	return slices.Collect(by.of(obj))
 }
 
+// isSource reports whether an object is the source of an edge.
+func (x *Index) isSource(obj Object) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for range x.sources.of(obj) {
+		return true
+	}
+	return false
+}
+
 // leaving returns the edges whose source is an object, without the edges of a selection for which skip returns true, in
 // the order of compareEdges.
 func (x *Index) leaving(obj Object, skip func(*selection) bool) []Edge {
@@ -247,7 +257,7 @@ func (x *Index) concerned(by *ends, c Change, whole bool) []*entry {
 
 // sorted returns a copy of the edges of some entries, in the order of compareEdges.
 func sorted(entries []*entry) []Edge {
-	var edges []Edge
+	edges := make([]Edge, 0, len(entries))
 	for _, e := range entries {
 		edges = append(edges, e.Edge)
 	}

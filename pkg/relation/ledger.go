@@ -182,7 +182,7 @@ func (l *Ledger) Hold(obj Object) Hold {
 func (l *Ledger) WronglyMarked() []object.ID {
 	var ids []object.ID
 	for _, gk := range l.Declared.TargetKinds() {
-		for _, obj := range l.Marked(gk) {
+		for _, obj := range l.Marked(gk, "") {
 			if l.Mark.Wrong(obj) {
 				ids = append(ids, obj.ID)
 			}

@@ -33,9 +33,9 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringPatience)
 	defer cancel()
-	s := search{Force: f}
+	s := search{Force: f, goal: e.Source}
 	late := false
-	path, whole := graph.Find(f.Members(e.Target), maxReached, func(id object.ID) []object.ID {
+	path, whole := graph.Find(s.members(e.Target), maxReached, func(id object.ID) []object.ID {
 		late = late || ctx.Err() != nil
 		if late {
 			return nil
@@ -56,7 +56,7 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 // edges.
 func (f Force) behind(ends []Ref, visit func(declarer object.ID)) {
 	s := search{Force: f}
-	var from []object.ID
+	from := make([]object.ID, 0, len(ends))
 	for _, end := range ends {
 		from = append(from, s.members(end)...)
 	}
@@ -70,6 +70,8 @@ func (f Force) behind(ends []Ref, visit func(declarer object.ID)) {
 type search struct {
 	Force
 
+	// goal is the end of a ring, or zero if every object behind the beginning is to be found.
+	goal Ref
 	// sources are the selections whose edges were followed, and targets the selectors whose members were returned.
 	sources map[*selection]struct{}
 	targets map[string]struct{}
@@ -104,7 +106,8 @@ func (s *search) followed(selected *selection) bool {
 	return false
 }
 
-// members returns the objects that a [Ref] stands for, or nothing for a selector that was returned before.
+// members returns the objects that a [Ref] stands for, or nothing for a selector that was returned before. Objects of a
+// selector from which no edge leads further are left out.
 func (s *search) members(end Ref) []object.ID {
 	if end.Selector == nil {
 		return []object.ID{end.ID}
@@ -117,7 +120,15 @@ func (s *search) members(end Ref) []object.ID {
 		s.targets = map[string]struct{}{}
 	}
 	s.targets[key] = struct{}{}
-	return s.Members(end)
+	all, _ := s.Exists.Members(end)
+	var ids []object.ID
+	for obj := range all {
+		if s.Declared.isSource(obj) || (!s.goal.IsZero() && s.goal.Matches(obj)) {
+			ids = append(ids, obj.ID)
+		}
+	}
+	slices.SortFunc(ids, object.Compare)
+	return ids
 }
 
 // RingEnds reports whether an edge is part of a ring of which every declarer is being deleted.

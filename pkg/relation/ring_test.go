@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,15 +53,10 @@ func (c cluster) List(ref relation.Ref) (found []relation.Object, known bool) {
 	return found, c.read[ref.Kind]
 }
 
-// Any implements relation.Existing.
-func (c cluster) Any(ref relation.Ref, accept func(relation.Object) bool) (member object.ID, found, known bool) {
+// Members implements relation.Existing.
+func (c cluster) Members(ref relation.Ref) (members iter.Seq[relation.Object], known bool) {
 	objects, known := c.List(ref)
-	for _, obj := range objects {
-		if accept == nil || accept(obj) {
-			return obj.ID, true, known
-		}
-	}
-	return object.ID{}, false, known
+	return slices.Values(objects), known
 }
 
 // Ready implements relation.Existing.

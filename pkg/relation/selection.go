@@ -58,7 +58,7 @@ func (s *selection) recall() (member object.ID, empty bool, news uint64) {
 	return s.member, s.empty, s.news
 }
 
-// learn records the answer of [Existing.Any]. An answer "none" is dropped if observe was called with a member since
+// learn records the answer of anyOf. An answer "none" is dropped if observe was called with a member since
 // recall returned news: the answer may be older than the member.
 func (s *selection) learn(member object.ID, found bool, news uint64) {
 	s.mu.Lock()
@@ -83,7 +83,7 @@ func (f Force) selected(s *selection) Hold {
 			return Held
 		}
 	}
-	member, found, known := f.Exists.Any(s.ref, nil)
+	member, found, known := f.anyOf(s.ref, func(Object) bool { return true })
 	if !known {
 		return Undecided
 	}
@@ -102,7 +102,7 @@ func (f Force) hasOlder(s *selection, changed Object) bool {
 	if obj, presence := f.Exists.Get(member); presence == Present && s.ref.Matches(obj) && isOlder(obj) {
 		return true
 	}
-	member, found, _ := f.Exists.Any(s.ref, isOlder)
+	member, found, _ := f.anyOf(s.ref, isOlder)
 	if found {
 		s.learn(member, true, news)
 	}

@@ -1,6 +1,7 @@
 package relation_test
 
 import (
+	"iter"
 	"strconv"
 	"sync"
 	"testing"
@@ -12,7 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
-// TestSelectionIsTheList: what Force remembers of a selector always equals a new list, whatever changes come. A change is
+// TestSelectionIsTheList: what Force remembers of a selector always equals a new list, whatever changes come. A change
+// is
 // told after it is in the store, as an informer tells it.
 func TestSelectionIsTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,6 +58,8 @@ func TestSelectionIsTheList(t *testing.T) {
 	})
 }
 
+func app(name string) map[string]string { return map[string]string{"app": name} }
+
 // decided is Force.On without any memory.
 func decided(f relation.Force, target relation.Object) relation.Hold {
 	hold := relation.Free
@@ -65,6 +69,7 @@ func decided(f relation.Force, target relation.Object) relation.Hold {
 			return relation.Held
 		case relation.Undecided:
 			hold = relation.Undecided
+		case relation.Free:
 		}
 	}
 	return hold
@@ -80,15 +85,15 @@ type counted struct {
 	during func()
 }
 
-func (c counted) Any(ref relation.Ref, accept func(relation.Object) bool) (member object.ID, found, known bool) {
+func (c counted) Members(ref relation.Ref) (members iter.Seq[relation.Object], known bool) {
 	c.mu.Lock()
 	*c.searches++
 	c.mu.Unlock()
-	member, found, known = c.cluster.Any(ref, accept)
+	members, known = c.cluster.Members(ref)
 	if c.during != nil {
 		c.during()
 	}
-	return member, found, known
+	return members, known
 }
 
 // TestSelectionIsNotListedAgain: 300 edges with one selector, and 100 questions, need one search, with a member and
@@ -121,7 +126,8 @@ func TestSelectionIsNotListedAgain(t *testing.T) {
 
 func matching(key, value string) relation.Ref {
 	return relation.Ref{
-		ID: object.ID{Kind: "ConfigMap", Namespace: "ns"}, Selector: &relation.Selector{Labels: map[string]string{key: value}},
+		ID:       object.ID{Kind: "ConfigMap", Namespace: "ns"},
+		Selector: &relation.Selector{Labels: map[string]string{key: value}},
 	}
 }
 
@@ -142,7 +148,8 @@ func TestSelectionLearnsNothingOld(t *testing.T) {
 	w.Exists = store
 	target := relation.Object{ID: inNS("target")}
 	w.Declared.Set(declarer(0), []relation.Edge{{Source: matching("app", "x"), Target: relation.Named(target.ID)}})
-	if diff := cmp.Diff([]relation.Hold{relation.Free, relation.Held}, []relation.Hold{w.On(target), w.On(target)}); diff != "" {
+	got := []relation.Hold{w.On(target), w.On(target)}
+	if diff := cmp.Diff([]relation.Hold{relation.Free, relation.Held}, got); diff != "" {
 		t.Errorf("first and second answer (-want +got):\n%s", diff)
 	}
 }
@@ -182,8 +189,8 @@ func TestWakerMembership(t *testing.T) {
 	}
 }
 
-// TestWakerTransitions: a declarer that found its selection empty is woken when the selection gets a member, however late
-// the changes are told. While the selection keeps a member, nobody is woken.
+// TestWakerTransitions: a declarer that found its selection empty is woken when the selection gets a member, however
+// late the changes are told. While the selection keeps a member, nobody is woken.
 func TestWakerTransitions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store, asleep := exists(), true
@@ -195,8 +202,8 @@ func TestWakerTransitions(t *testing.T) {
 		// The declarer waits while it sees no member.
 		w.Declarer = func(object.ID) {
 			wakes++
-			_, found, _ := store.Any(ref, nil)
-			asleep = !found
+			found, _ := store.List(ref)
+			asleep = len(found) == 0
 		}
 		w.Declared.Set(declarer(0), []relation.Edge{{Declarer: declarer(0), Source: ref, Target: link(1)}})
 		var pending []relation.Change
@@ -213,7 +220,7 @@ func TestWakerTransitions(t *testing.T) {
 			version++
 			obj := relation.Object{
 				ID: inNS(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")), Version: strconv.Itoa(version),
-				Labels: map[string]string{"app": rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")},
+				Labels: app(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")),
 			}
 			c := relation.Change{New: &obj}
 			if old, had := store.objects[obj.ID]; had {
@@ -228,16 +235,16 @@ func TestWakerTransitions(t *testing.T) {
 		for len(pending) > 0 {
 			tell()
 		}
-		if _, found, _ := store.Any(ref, nil); asleep == found {
-			t.Errorf("the selection has a member: %t, and the declarer waits: %t", found, asleep)
+		if found, _ := store.List(ref); asleep == (len(found) > 0) {
+			t.Errorf("the selection has %d members, and the declarer waits: %t", len(found), asleep)
 		}
-		steady := relation.Object{ID: inNS("steady"), Labels: map[string]string{"app": "x"}, Version: strconv.Itoa(version + 1)}
+		steady := relation.Object{ID: inNS("steady"), Labels: app("x"), Version: strconv.Itoa(version + 1)}
 		store.objects[steady.ID] = steady
 		w.Changed(relation.Change{New: &steady})
 		before := wakes
 		for i := range 5 {
 			obj := relation.Object{
-				ID: inNS("toggled"), Version: strconv.Itoa(version + 2 + i), Labels: map[string]string{"app": []string{"x", "y"}[i%2]},
+				ID: inNS("toggled"), Version: strconv.Itoa(version + 2 + i), Labels: app([]string{"x", "y"}[i%2]),
 			}
 			c := relation.Change{New: &obj}
 			if old, had := store.objects[obj.ID]; had {

@@ -105,16 +105,18 @@ func (w *Waker) isWhole(c Change) bool {
 // KindChanged wakes the objects of a kind whose mark is wrong, after [Watcher] has read the
 // kind or its state has changed.
 func (w *Waker) KindChanged(gk schema.GroupKind) {
-	for _, obj := range w.Marked(gk) {
+	for _, obj := range w.Marked(gk, "") {
 		if w.Mark.Wrong(obj) {
 			w.Target(obj.ID)
 		}
 	}
 }
 
-// Marked returns the objects of a kind that carry the mark ([Mark.Selector]).
-func (w *Waker) Marked(gk schema.GroupKind) []Object {
-	marked, _ := w.Exists.List(Ref{ID: object.ID{Group: gk.Group, Kind: gk.Kind}, Selector: w.Mark.Selector()})
+// Marked returns the objects of a kind that carry the mark ([Mark.Selector]), in a namespace or, if the namespace is
+// empty, in all.
+func (w *Waker) Marked(gk schema.GroupKind, namespace string) []Object {
+	all := object.ID{Group: gk.Group, Kind: gk.Kind, Namespace: namespace}
+	marked, _ := w.Exists.List(Ref{ID: all, Selector: w.Mark.Selector()})
 	return marked
 }
 

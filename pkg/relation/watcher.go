@@ -3,6 +3,7 @@ package relation
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -318,18 +319,19 @@ func (w *Watcher) List(ref Ref) ([]Object, bool) {
 	return found, true
 }
 
-// Any implements [Existing].
-func (w *Watcher) Any(ref Ref, accept func(Object) bool) (member object.ID, found, known bool) {
+// Members implements [Existing].
+func (w *Watcher) Members(ref Ref) (members iter.Seq[Object], known bool) {
 	store := w.ready(ref.GroupKind())
 	if store == nil {
-		return object.ID{}, false, false
+		return func(func(Object) bool) {}, false
 	}
-	for obj := range selected(store, ref) {
-		if accept == nil || accept(*obj) {
-			return obj.ID, true, true
+	return func(yield func(Object) bool) {
+		for obj := range selected(store, ref) {
+			if !yield(*obj) {
+				return
+			}
 		}
-	}
-	return object.ID{}, false, true
+	}, true
 }
 
 // Problem returns why a kind in use can't be watched: the error of [Watcher.Mapping], or the

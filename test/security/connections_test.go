@@ -28,7 +28,7 @@ func TestManyConnections(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer c.Close()
+				t.Cleanup(func() { _ = c.Close() })
 				if _, err := io.WriteString(c, "GET /readyz HTTP/1.1\r\n"); err != nil {
 					continue // The server has closed the connection already.
 				}

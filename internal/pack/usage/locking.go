@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"slices"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -28,23 +29,46 @@ func (r *reconciler) lockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 	return outcome
 }
 
+// lockBatch is how many objects of a set one pass may lock or unlock. Another pass does the rest, after the Usages of
+// other namespaces had their turn: 2,000 writes in one pass would occupy a worker for seconds.
+const lockBatch = 100
+
 // lockTarget locks every object that the target of an edge stands for.
 func (r *reconciler) lockTarget(ctx context.Context, e relation.Edge) reconcile.Outcome {
 	if e.Target.Selector == nil {
 		return r.lockObject(ctx, e, e.Target.ID)
 	}
-	members, known := r.watcher.List(e.Target)
+	open, isEmpty, known := r.openMembers(e)
 	switch {
 	case !known:
 		return r.unread(e.Target.GroupKind(), e.Field)
-	case len(members) == 0:
+	case isEmpty:
 		return reconcile.Wait(sharedv1alpha1.ReasonUsedNotFound, "spec.of: waiting for %s", e.Target)
 	}
 	var outcome reconcile.Outcome
-	for _, member := range members {
+	for _, member := range open[:min(len(open), lockBatch)] {
 		outcome = outcome.And(r.lockObject(ctx, e, member.ID))
 	}
+	if len(open) > lockBatch {
+		more := reconcile.WaitFor(0, sharedv1alpha1.ReasonLocking, "adding label %s to %s", lockLabel, e.Target)
+		outcome = outcome.And(more)
+	}
 	return outcome
+}
+
+// openMembers returns the members of the target of an edge that are not known to be locked, in the order of
+// [relation.OlderFirst]. Of 2,000 locked members, openMembers returns none.
+func (r *reconciler) openMembers(e relation.Edge) (open []relation.Object, isEmpty, known bool) {
+	members, known := r.watcher.Members(e.Target)
+	isHeld, isEmpty := r.ledger.Of(e) == relation.Held, true
+	for member := range members {
+		isEmpty = false
+		if !isHeld || !r.lock.Settled(member) || !r.rules.Confirmed(member) {
+			open = append(open, member)
+		}
+	}
+	slices.SortFunc(open, relation.OlderFirst)
+	return open, isEmpty, known
 }
 
 func (r *reconciler) lockObject(ctx context.Context, e relation.Edge, id object.ID) reconcile.Outcome {

@@ -12,6 +12,7 @@ import (
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/condition"
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
@@ -73,11 +74,21 @@ func (r *reconciler) isEffective(ctx context.Context, p *pass) (bool, error) {
 		if e.Content != nil {
 			continue
 		}
-		targets := r.ledger.Members(e.Target)
-		if len(targets) == 0 || r.ledger.Of(e) != relation.Held {
+		open := []object.ID{e.Target.ID}
+		if e.Target.Selector != nil {
+			members, isEmpty, known := r.openMembers(e)
+			if isEmpty || !known || len(members) > lockBatch {
+				return false, nil
+			}
+			open = open[:0]
+			for _, member := range members {
+				open = append(open, member.ID)
+			}
+		}
+		if r.ledger.Of(e) != relation.Held {
 			return false, nil
 		}
-		for _, id := range targets {
+		for _, id := range open {
 			obj, presence, err := r.lock.Ensure(ctx, id)
 			if err != nil || presence != relation.Present || !r.lock.On(obj) || !r.rules.Confirmed(obj) {
 				return false, err

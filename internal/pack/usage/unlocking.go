@@ -14,8 +14,12 @@ import (
 func (r *reconciler) unlockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 	edges := r.ledger.Declared.Declared(p.id)
 	r.ledger.Release(p.id, p.GetUID())
+	locked := r.lockedBy(p, edges)
 	var outcome reconcile.Outcome
-	for _, id := range r.lockedBy(p, edges) {
+	if len(locked) > lockBatch {
+		outcome = reconcile.WaitFor(0, sharedv1alpha1.ReasonReleasing, "removing label %s", lockLabel)
+	}
+	for _, id := range locked[:min(len(locked), lockBatch)] {
 		obj, presence, err := r.lock.Ensure(ctx, id)
 		switch {
 		case err != nil:
@@ -49,8 +53,10 @@ func (r *reconciler) lockedBy(p *pass, edges []relation.Edge) []object.ID {
 			ids = append(ids, e.Target.ID)
 			continue
 		}
-		for _, obj := range r.ledger.Marked(e.Target.GroupKind()) {
-			ids = append(ids, obj.ID)
+		for _, obj := range r.ledger.Marked(e.Target.GroupKind(), e.Target.Namespace) {
+			if r.lock.Wrong(obj) {
+				ids = append(ids, obj.ID)
+			}
 		}
 	}
 	return ids

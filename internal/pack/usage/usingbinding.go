@@ -3,6 +3,7 @@ package usage
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/go-logr/logr"
@@ -31,10 +32,11 @@ func (r *reconciler) bindUsing(ctx context.Context, p *pass) reconcile.Outcome {
 	}
 	if source.Selector != nil {
 		unbind(p.usage)
-		switch _, found, known := r.watcher.Any(source, nil); {
+		members, known := r.watcher.Members(source)
+		switch {
 		case !known:
 			p.waitsForUsing = r.unread(source.GroupKind(), "spec.by")
-		case !found:
+		case isEmpty(members):
 			p.waitsForUsing = reconcile.Wait(sharedv1alpha1.ReasonUsingNotFound, "spec.by: waiting for %s", source)
 		}
 		return reconcile.Outcome{}
@@ -136,4 +138,12 @@ func (r *reconciler) readBound(
 	}
 	obj, err := r.watcher.Live(ctx, id)
 	return obj, err == nil && obj.UID == uid, relation.IgnoreGone(err)
+}
+
+// isEmpty reports whether there are no objects.
+func isEmpty(objects iter.Seq[relation.Object]) bool {
+	for range objects {
+		return false
+	}
+	return true
 }
