@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -42,6 +42,9 @@ type Options struct {
 	Connections int
 	// MaxObject is the size, in bytes of JSON, of the largest object that is judged. Zero means [DefaultMaxObject].
 	MaxObject int
+	// Room returns an error if there is no room for one more object of a kind in a namespace, or for a larger one. Nil
+	// means that there is always room.
+	Room func(kind schema.GroupKind, namespace string) error
 	// Log receives the lines of the server.
 	Log logr.Logger
 }
@@ -82,7 +85,7 @@ func NewServer(o Options, metrics *Metrics) *Server {
 
 // Register implements [webhook.Server]. The handler is served at path/SECRET.
 func (s *Server) Register(path string, hook http.Handler) {
-	hook = s.metrics.counted(path, limited(cmp.Or(s.options.MaxObject, DefaultMaxObject), s.echoes.heard(hook)))
+	hook = s.metrics.counted(path, s.options.limited(s.echoes.heard(hook)))
 	s.Server.Register(path+"/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.serve(w, r, strings.ToLower(strings.TrimPrefix(r.URL.Path, path+"/")), hook)
 	}))

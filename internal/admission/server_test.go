@@ -344,7 +344,7 @@ func TestMaxObject(t *testing.T) {
 	hook := &webhook.Admission{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
 		return admission.Allowed("")
 	})}
-	limited(100, hook)
+	Options{MaxObject: 100}.limited(hook)
 	for name, test := range map[string]struct {
 		operation admissionv1.Operation
 		now, old  int

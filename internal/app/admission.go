@@ -25,6 +25,9 @@ func (o Options) admission() (admission.Options, error) {
 		Host: o.WebhookHost, Port: o.WebhookPort, Protocols: o.WebhookProtocols, Log: o.Log.WithName("webhooks"),
 		MaxObject: o.MaxObjectSize,
 	}
+	if o.room != nil {
+		options.Room = o.room.check
+	}
 	for _, network := range o.AdmissionFrom {
 		prefix, err := parseNetwork(network)
 		if err != nil {
@@ -63,7 +66,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // checkAdmission returns an error for options of the webhook server that can't work.
 func checkAdmission(o Options) error {
 	_, err := o.admission()
-	err = errors.Join(err, checkNotNegative("--max-object-size", o.MaxObjectSize))
+	err = errors.Join(err, checkNotNegative("--max-object-size", o.MaxObjectSize),
+		checkNotNegative("--max-namespace-size", o.MaxNamespaceSize))
 	if o.AdmissionClientCA == "" && len(o.AdmissionFrom) == 0 {
 		return err
 	}

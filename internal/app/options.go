@@ -104,6 +104,9 @@ type Options struct {
 	// MaxObjectSize is the size, in bytes of JSON, of the largest object of Kinship's kinds that the webhooks take. Zero
 	// means 256 KiB.
 	MaxObjectSize int
+	// MaxNamespaceSize is the most memory, in bytes, that the objects of Kinship's kinds in a namespace may take in the
+	// operator. Zero means 64 MiB. Usages are not bounded by MaxNamespaceSize.
+	MaxNamespaceSize int
 	// MetricsAddress and HealthAddress are the addresses of the servers, such as :8080; "0" means
 	// no server.
 	MetricsAddress, HealthAddress string
@@ -137,6 +140,7 @@ type Options struct {
 	Ready func()
 
 	tracing *tracing // set by Run; nil without traces
+	room    *room    // set by Run
 }
 
 func (o Options) withDefaults() (Options, error) {

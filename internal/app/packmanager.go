@@ -44,7 +44,7 @@ type packManager struct {
 
 // newPackManager returns a packManager, and adds its cache to the operator's manager.Manager.
 func newPackManager(
-	mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack, namespaces []string,
+	o Options, mgr manager.Manager, config *rest.Config, p pack.Pack, chosen []pack.Pack,
 ) (*packManager, error) {
 	m := &packManager{Manager: mgr, name: p.Name, config: config, health: &watch.Health{
 		Log: mgr.GetLogger().WithName("watch").WithValues("pack", p.Name),
@@ -67,7 +67,8 @@ func newPackManager(
 			}
 			return untyped.Resource(mapping.Resource), nil
 		})}
-	m.namespaces = namespaces
+	factory.Tally, factory.Bounded = o.room.tally, o.room.bounds
+	m.namespaces = o.Namespaces
 	m.cache, err = m.newCache(cache.Options{DefaultTransform: trim(chosen), NewInformer: factory.New})
 	if err != nil {
 		return nil, fmt.Errorf("make cache for pack %s: %w", p.Name, err)

@@ -27,14 +27,7 @@ func refusedKinds(o Options, packName string) func(schema.GroupResource) string 
 		if p.Name == packName {
 			continue
 		}
-		var groups []string
-		if p.Groups != nil {
-			groups = slices.Clone(p.Groups())
-		}
-		for _, definition := range p.Definitions {
-			groups = append(groups, schema.ParseGroupResource(definition).Group)
-		}
-		others = append(others, owner{p.Name, groups})
+		others = append(others, owner{p.Name, groupsOf(p)})
 	}
 	return func(r schema.GroupResource) string {
 		for _, other := range others {

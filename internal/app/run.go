@@ -57,6 +57,7 @@ func run(ctx context.Context, o Options) error {
 		return err
 	}
 	own = o.tracing.traced(own)
+	o.room = newRoom(o, chosen)
 	o.Log.Info("Acting as", "user", operator)
 	env, err := environment(ctx, o, own)
 	if err != nil {
@@ -188,7 +189,7 @@ func addPack(
 	}
 	o.Log.Info("Acting as", "user", OperatorOf(p.Name), "pack", p.Name)
 	config = o.tracing.traced(config)
-	own, err := newPackManager(mgr, config, p, chosen, o.Namespaces)
+	own, err := newPackManager(o, mgr, config, p, chosen)
 	if err != nil {
 		return nil, err
 	}

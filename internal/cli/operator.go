@@ -163,6 +163,8 @@ func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
 			"(default any client)")
 	f.IntVar(&c.options.MaxObjectSize, "max-object-size", 0,
 		"bytes of the largest object of Kinship's kinds that the webhooks take (default 262144)")
+	f.IntVar(&c.options.MaxNamespaceSize, "max-namespace-size", 0,
+		"bytes of memory that the objects of Kinship's kinds in a namespace may take, without Usages (default 67108864)")
 	f.StringVar(&c.options.AdmissionClientCA, "admission-client-ca", "",
 		"file with the CA, as PEM, of the client certificates that the API servers present to webhooks: others get no "+
 			"answer; use a CA that signs nothing else")

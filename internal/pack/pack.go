@@ -59,6 +59,9 @@ type Pack struct {
 	// Doubt drops marks that a guard should have judged, on objects that were written since a
 	// resource version while a guard was missing. Doubt may be nil.
 	Doubt func(ctx context.Context, live client.Client, since string) error
+	// Protects says that objects of the pack protect others. Such an object is always kept in memory: an unread Usage
+	// would protect nothing. Objects of other packs are left out when their namespace takes too much.
+	Protects bool
 	// Setup adds its controllers and handlers to the manager.
 	Setup func(context.Context, manager.Manager, Environment) error
 	// Watches says that the pack follows objects of kinds that users name, for which its

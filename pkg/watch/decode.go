@@ -86,9 +86,10 @@ func (s *source) listEach(ctx context.Context, options metav1.ListOptions) (runt
 	return list, nil
 }
 
-// last returns the object in the informer's cache.Store, with the metadata.resourceVersion of
-// u, or nil if the store has no object with the metadata.uid of u.
-func (s *source) last(u *unstructured.Unstructured) client.Object {
+// last returns the object in the informer's cache.Store, with the metadata.resourceVersion, the
+// metadata.deletionTimestamp and the metadata.finalizers of u: the object can be deleted. last returns
+// nil if the store has no object with the metadata.uid of u.
+func (s *source) last(u client.Object) client.Object {
 	item, exists, err := s.store.GetByKey(client.ObjectKeyFromObject(u).String())
 	if err != nil || !exists {
 		return nil
@@ -99,6 +100,8 @@ func (s *source) last(u *unstructured.Unstructured) client.Object {
 	}
 	held = held.DeepCopyObject().(client.Object)
 	held.SetResourceVersion(u.GetResourceVersion())
+	held.SetDeletionTimestamp(u.GetDeletionTimestamp())
+	held.SetFinalizers(u.GetFinalizers())
 	return held
 }
 

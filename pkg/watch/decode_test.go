@@ -87,8 +87,10 @@ const patience = 20 * time.Second
 type reader struct {
 	t         *testing.T
 	namespace string
+	client    client.Client
 	health    *watch.Health
 	informer  toolscache.SharedIndexInformer
+	tally     *watch.Tally // without bounds, unless a test sets them before start
 	// typed and untyped count the informer's LIST requests by the type that Go decodes into.
 	typed, untyped atomic.Int64
 }
@@ -99,15 +101,18 @@ func newReader(t *testing.T) *reader {
 	scheme := runtime.NewScheme()
 	scheme.AddKnownTypes(diaries, &Diary{}, &DiaryList{})
 	metav1.AddToGroupVersion(scheme, diaries)
-	r := &reader{t: t, namespace: testenv.Namespace(t), health: &watch.Health{Log: logr.Discard()}}
+	r := &reader{
+		t: t, namespace: testenv.Namespace(t), health: &watch.Health{Log: logr.Discard()}, tally: &watch.Tally{},
+	}
 	c, in := testenv.ClientFor(t, testenv.Config(t), scheme), client.InNamespace(r.namespace)
+	r.client = c
 	objects, err := dynamic.NewForConfig(testenv.Config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	byOne := objects.Resource(diaries.WithResource("diaries")).Namespace(r.namespace)
 	f := &watch.Factory{
-		Scheme: scheme, Health: r.health,
+		Scheme: scheme, Health: r.health, Tally: r.tally, Bounded: func(schema.GroupKind) bool { return true },
 		Untyped: func(schema.GroupVersionKind, string) (toolscache.ListerWatcherWithContext, error) {
 			return &toolscache.ListWatch{
 				ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

@@ -24,6 +24,9 @@ type Factory struct {
 	Untyped func(gvk schema.GroupVersionKind, namespace string) (cache.ListerWatcherWithContext, error)
 	// Health records the failures of LIST and WATCH. Health must not be nil.
 	Health *Health
+	// Tally bounds the memory of objects. Bounded tells the kinds whose objects the Tally counts. Nil means no bound.
+	Tally   *Tally
+	Bounded func(schema.GroupKind) bool
 }
 
 // New returns a SharedIndexInformer for the kind of example.
@@ -31,6 +34,7 @@ func (f *Factory) New(
 	lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers,
 ) cache.SharedIndexInformer {
 	s := &source{factory: f, typed: cache.ToListerWatcherWithContext(lw), example: example}
+	s.kept.again = make(chan struct{}, 1)
 	if gvk, err := apiutil.GVKForObject(example, f.Scheme); err == nil {
 		s.gvk = gvk
 	}
@@ -91,6 +95,7 @@ type source struct {
 	typed     cache.ListerWatcherWithContext
 	store     cache.Store
 	untyped   untyped
+	kept      keeping
 }
 
 // record records the result of a LIST, or of the start of a WATCH, unless the informer was ended.
@@ -103,6 +108,9 @@ func (s *source) record(ctx context.Context, err error) {
 // list implements cache.ListWithContextFunc.
 func (s *source) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	list, err := s.tryList(ctx, options)
+	if err == nil && s.bounded() {
+		err = s.fitList(list, options)
+	}
 	s.record(ctx, err)
 	return list, err
 }
@@ -127,7 +135,11 @@ func (s *source) watch(ctx context.Context, options metav1.ListOptions) (watch.I
 	if err != nil {
 		return nil, err
 	}
-	return drained{w}, nil
+	w = drained{w}
+	if s.bounded() {
+		w = s.fitWatch(w, options)
+	}
+	return w, nil
 }
 
 func (s *source) tryWatch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

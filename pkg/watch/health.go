@@ -14,11 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/locked"
 )
 
-// Health records each kind whose LIST or WATCH fails, and each object that can't be decoded.
+// Health records each kind whose LIST or WATCH fails, and each object that can't be decoded or has no room.
 // Health is safe for concurrent use.
 type Health struct {
 	// Log gets an entry when a kind begins to fail or works again, and for each unreadable
@@ -37,6 +38,8 @@ type state struct {
 	forbidden bool   // failing is a lack of rights
 	// broken has the unreadable objects, with the resourceVersion that was reported.
 	broken map[types.UID]string
+	// leftOut has the objects without room in a Tally, with the resourceVersion that was reported.
+	leftOut map[types.UID]string
 }
 
 // part is the GroupKind of one informer with its source: a kind that is watched in several
@@ -94,23 +97,40 @@ func (h *Health) Refusal(gk schema.GroupKind) string {
 // unreadable records an object that could not be decoded, and reports the object once per
 // metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
+	if h.isNews(p, u, func(s *state) *map[types.UID]string { return &s.broken }) {
+		h.tell(p, u, "An object can't be read and is left as it is", err, fmt.Sprintf(
+			"the operator can't read this object and leaves it as it is: %v. Correct the field, or delete the object", err))
+	}
+}
+
+// leftOut records an object that has no room in a [Tally], and reports the object once per metadata.resourceVersion.
+func (h *Health) leftOut(p part, obj client.Object, err error) {
+	if h.isNews(p, obj, func(s *state) *map[types.UID]string { return &s.leftOut }) {
+		h.tell(p, obj, "An object has no room and is left as it is", err,
+			fmt.Sprintf("the operator leaves this object as it is: %v", err))
+	}
+}
+
+// isNews records an object, and reports whether this metadata.resourceVersion was not recorded before.
+func (h *Health) isNews(p part, obj client.Object, in func(*state) *map[types.UID]string) bool {
 	known := false
 	h.parts.Update(p, func(s state, _ bool) (state, bool) {
-		if s.broken == nil {
-			s.broken = map[types.UID]string{}
+		records := in(&s)
+		if *records == nil {
+			*records = map[types.UID]string{}
 		}
-		known = s.broken[u.GetUID()] == u.GetResourceVersion()
-		s.broken[u.GetUID()] = u.GetResourceVersion()
+		known = (*records)[obj.GetUID()] == obj.GetResourceVersion()
+		(*records)[obj.GetUID()] = obj.GetResourceVersion()
 		return s, true
 	})
-	if known {
-		return
-	}
-	h.Log.Error(err, "An object can't be read and is left as it is", "kind", p.String(),
-		"namespace", u.GetNamespace(), "name", u.GetName())
+	return !known
+}
+
+// tell writes a line of the log, and reports an object to its user.
+func (h *Health) tell(p part, obj client.Object, line string, err error, message string) {
+	h.Log.Error(err, line, "kind", p.String(), "namespace", obj.GetNamespace(), "name", obj.GetName())
 	if h.Report != nil {
-		h.Report(u, fmt.Sprintf("the operator can't read this object and leaves it as it is: %v. "+
-			"Correct the field, or delete the object", err))
+		h.Report(obj, message)
 	}
 }
 
@@ -118,6 +138,22 @@ func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
 func (h *Health) readable(p part, uid types.UID) {
 	h.parts.Update(p, func(s state, known bool) (state, bool) {
 		delete(s.broken, uid)
+		return s, known
+	})
+}
+
+// fits removes the record of an object without room.
+func (h *Health) fits(p part, uid types.UID) {
+	h.parts.Update(p, func(s state, known bool) (state, bool) {
+		delete(s.leftOut, uid)
+		return s, known
+	})
+}
+
+// fitsAll removes the records of objects without room that a list does not contain any more.
+func (h *Health) fitsAll(p part, listed map[types.UID]bool) {
+	h.parts.Update(p, func(s state, known bool) (state, bool) {
+		maps.DeleteFunc(s.leftOut, func(uid types.UID, _ string) bool { return !listed[uid] })
 		return s, known
 	})
 }
@@ -134,7 +170,7 @@ func (h *Health) retain(p part, listed map[types.UID]bool, page bool) {
 	})
 }
 
-// Unreadable returns the number of objects of a kind that could not be decoded.
+// Unreadable returns the number of objects of a kind that could not be decoded, or have no room in a [Tally].
 func (h *Health) Unreadable(gk schema.GroupKind) int {
 	_, numbers := h.summary()
 	return numbers[gk]
@@ -163,8 +199,8 @@ func (h *Health) summary() (failing map[schema.GroupKind]bool, unreadable map[sc
 		if s.failing != "" {
 			failing[p.GroupKind] = true
 		}
-		if s.broken != nil {
-			unreadable[p.GroupKind] += len(s.broken)
+		if s.broken != nil || s.leftOut != nil {
+			unreadable[p.GroupKind] += len(s.broken) + len(s.leftOut)
 		}
 	}
 	return failing, unreadable

@@ -97,6 +97,9 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- with .Values.admission.maxObjectSize }}
 - --max-object-size={{ int . }}
 {{- end }}
+{{- with .Values.admission.maxNamespaceSize }}
+- --max-namespace-size={{ int . }}
+{{- end }}
 {{- end }}
 {{- if .Values.metrics.enabled }}
 - --metrics-bind-address=:8080

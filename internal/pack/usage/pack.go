@@ -40,7 +40,7 @@ var schemeBuilder = runtime.NewSchemeBuilder(protectionv1beta1.AddToScheme, usag
 // Pack returns the pack for the operator's list.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
-		Name: "usage",
+		Name: "usage", Protects: true,
 		Definitions: []string{
 			"usages.apiextensions.crossplane.io", "usages.protection.crossplane.io", "clusterusages.protection.crossplane.io",
 		},

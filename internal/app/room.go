@@ -1,0 +1,72 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinship-dev/kinship/internal/admission"
+	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/watch"
+)
+
+// Defaults of the memory that objects may take.
+const (
+	// defaultNamespace is the default of Options.MaxNamespaceSize. 1,000 objects of the pack azure take 25 MB.
+	defaultNamespace = 64 << 20
+	// perByte is how many bytes of memory a byte of JSON may take. An object of texts takes about 1, an object of short
+	// fields 4 to 8.
+	perByte = 4
+)
+
+// room bounds what the packs keep in memory of the objects of a namespace.
+type room struct {
+	tally  *watch.Tally
+	groups []string // of the kinds that are bounded
+}
+
+func newRoom(o Options, chosen []pack.Pack) *room {
+	r := &room{tally: &watch.Tally{
+		Object:    perByte * cmp.Or(o.MaxObjectSize, admission.DefaultMaxObject),
+		Namespace: cmp.Or(o.MaxNamespaceSize, defaultNamespace),
+	}}
+	for _, p := range chosen {
+		if !p.Protects {
+			r.groups = append(r.groups, groupsOf(p)...)
+		}
+	}
+	return r
+}
+
+// groupsOf returns the API groups of a pack's kinds.
+func groupsOf(p pack.Pack) []string {
+	var groups []string
+	if p.Groups != nil {
+		groups = slices.Clone(p.Groups())
+	}
+	for _, definition := range p.Definitions {
+		groups = append(groups, schema.ParseGroupResource(definition).Group)
+	}
+	return groups
+}
+
+// bounds reports whether the objects of a kind are bounded.
+func (r *room) bounds(gk schema.GroupKind) bool {
+	return slices.Contains(r.groups, gk.Group)
+}
+
+// check implements admission.Options.Room.
+func (r *room) check(gk schema.GroupKind, namespace string) error {
+	if !r.bounds(gk) {
+		return nil
+	}
+	bytes, isFull := r.tally.Full(namespace)
+	if !isFull {
+		return nil
+	}
+	return fmt.Errorf("the objects of namespace %q take %d bytes of the operator's memory, and from three quarters of %d "+
+		"on (--max-namespace-size of the operator) Kinship takes no more: delete objects of the namespace, or use another",
+		namespace, bytes, r.tally.Namespace)
+}
