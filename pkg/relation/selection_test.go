@@ -14,8 +14,7 @@ import (
 )
 
 // TestSelectionIsTheList: what Force remembers of a selector always equals a new list, whatever changes come. A change
-// is
-// told after it is in the store, as an informer tells it.
+// is told after it is in the store, as an informer tells it.
 func TestSelectionIsTheList(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := exists()
@@ -24,6 +23,7 @@ func TestSelectionIsTheList(t *testing.T) {
 			Force: relation.Force{Declared: &relation.Index{}, Exists: store}, Mark: locked{},
 			Declarer: func(object.ID) {}, Target: func(object.ID) {},
 		}
+		w.HoldBatches()
 		target := relation.Object{ID: object.ID{Kind: "Target", Name: "t"}}
 		t.Repeat(map[string]func(*rapid.T){
 			"declare": func(t *rapid.T) {
@@ -192,69 +192,72 @@ func TestWakerMembership(t *testing.T) {
 // TestWakerTransitions: a declarer that found its selection empty is woken when the selection gets a member, however
 // late the changes are told. While the selection keeps a member, nobody is woken.
 func TestWakerTransitions(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		store, asleep := exists(), true
-		w := relation.Waker{
-			Force: relation.Force{Declared: &relation.Index{}, Exists: store}, Mark: locked{}, Target: func(object.ID) {},
-		}
-		wakes := 0
-		ref := matching("app", "x")
-		// The declarer waits while it sees no member.
-		w.Declarer = func(object.ID) {
-			wakes++
-			found, _ := store.List(ref)
-			asleep = len(found) == 0
-		}
-		w.Declared.Set(declarer(0), []relation.Edge{{Declarer: declarer(0), Source: ref, Target: link(1)}})
-		var pending []relation.Change
-		version := 0
-		tell := func() {
-			w.Changed(pending[0])
-			pending = pending[1:]
-		}
-		for range rapid.IntRange(1, 30).Draw(t, "steps") {
-			if len(pending) > 0 && rapid.Bool().Draw(t, "tell") {
-				tell()
-				continue
-			}
-			version++
-			obj := relation.Object{
-				ID: inNS(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")), Version: strconv.Itoa(version),
-				Labels: app(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")),
-			}
-			c := relation.Change{New: &obj}
-			if old, had := store.objects[obj.ID]; had {
-				c.Old = &old
-			}
-			if store.objects[obj.ID] = obj; c.Old != nil && rapid.Bool().Draw(t, "delete") {
-				c.New = nil
-				delete(store.objects, obj.ID)
-			}
-			pending = append(pending, c)
-		}
-		for len(pending) > 0 {
+	rapid.Check(t, checkTransitions)
+}
+
+func checkTransitions(t *rapid.T) {
+	store, asleep := exists(), true
+	w := relation.Waker{
+		Force: relation.Force{Declared: &relation.Index{}, Exists: store}, Mark: locked{}, Target: func(object.ID) {},
+	}
+	w.HoldBatches()
+	wakes := 0
+	ref := matching("app", "x")
+	// The declarer waits while it sees no member.
+	w.Declarer = func(object.ID) {
+		wakes++
+		found, _ := store.List(ref)
+		asleep = len(found) == 0
+	}
+	w.Declared.Set(declarer(0), []relation.Edge{{Declarer: declarer(0), Source: ref, Target: link(1)}})
+	var pending []relation.Change
+	version := 0
+	tell := func() {
+		w.Changed(pending[0])
+		pending = pending[1:]
+	}
+	for range rapid.IntRange(1, 30).Draw(t, "steps") {
+		if len(pending) > 0 && rapid.Bool().Draw(t, "tell") {
 			tell()
+			continue
 		}
-		if found, _ := store.List(ref); asleep == (len(found) > 0) {
-			t.Errorf("the selection has %d members, and the declarer waits: %t", len(found), asleep)
+		version++
+		obj := relation.Object{
+			ID: inNS(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "name")), Version: strconv.Itoa(version),
+			Labels: app(rapid.SampledFrom([]string{"x", "y"}).Draw(t, "app")),
 		}
-		steady := relation.Object{ID: inNS("steady"), Labels: app("x"), Version: strconv.Itoa(version + 1)}
-		store.objects[steady.ID] = steady
-		w.Changed(relation.Change{New: &steady})
-		before := wakes
-		for i := range 5 {
-			obj := relation.Object{
-				ID: inNS("toggled"), Version: strconv.Itoa(version + 2 + i), Labels: app([]string{"x", "y"}[i%2]),
-			}
-			c := relation.Change{New: &obj}
-			if old, had := store.objects[obj.ID]; had {
-				c.Old = &old
-			}
-			store.objects[obj.ID] = obj
-			w.Changed(c)
+		c := relation.Change{New: &obj}
+		if old, had := store.objects[obj.ID]; had {
+			c.Old = &old
 		}
-		if wakes != before {
-			t.Errorf("%d wakes while the selection keeps a member", wakes-before)
+		if store.objects[obj.ID] = obj; c.Old != nil && rapid.Bool().Draw(t, "delete") {
+			c.New = nil
+			delete(store.objects, obj.ID)
 		}
-	})
+		pending = append(pending, c)
+	}
+	for len(pending) > 0 {
+		tell()
+	}
+	if found, _ := store.List(ref); asleep == (len(found) > 0) {
+		t.Errorf("the selection has %d members, and the declarer waits: %t", len(found), asleep)
+	}
+	steady := relation.Object{ID: inNS("steady"), Labels: app("x"), Version: strconv.Itoa(version + 1)}
+	store.objects[steady.ID] = steady
+	w.Changed(relation.Change{New: &steady})
+	before := wakes
+	for i := range 5 {
+		obj := relation.Object{
+			ID: inNS("toggled"), Version: strconv.Itoa(version + 2 + i), Labels: app([]string{"x", "y"}[i%2]),
+		}
+		c := relation.Change{New: &obj}
+		if old, had := store.objects[obj.ID]; had {
+			c.Old = &old
+		}
+		store.objects[obj.ID] = obj
+		w.Changed(c)
+	}
+	if wakes != before {
+		t.Errorf("%d wakes while the selection keeps a member", wakes-before)
+	}
 }

@@ -2,12 +2,22 @@ package watch
 
 import "reflect"
 
-// Bytes that Go needs beside the content, on a 64-bit machine: for an allocation of its own, such as a text, and for an
-// entry of a map.
+// Bytes that Go needs on a 64-bit machine: beside the content of an allocation, such as a text, and for an interface.
 const (
-	perAllocation = 16
-	perEntry      = 16
+	perAllocation = 8
+	perInterface  = 16
 )
+
+// mapBytes returns what Go allocates for a map, without what its keys and values refer to: slots in groups of eight, of
+// which seven are used before the map doubles.
+func mapBytes(entries, key, value int) int {
+	const header, group, used = 48, 8, 7
+	slots := group
+	for slots/group*used < entries && entries > group {
+		slots *= 2
+	}
+	return header + slots/group*(group*(key+value)+group)
+}
 
 // Footprint estimates the bytes of memory that an object takes: what Go allocates for its structs, texts, lists and
 // maps. Texts that several objects share count for each object. Managed fields count too.
@@ -24,14 +34,13 @@ func Footprint(obj any) int {
 
 // contentBytes is reachable for the values of unstructured.Unstructured.Object, which need no reflection.
 func contentBytes(value any) int {
-	const perInterface = 16
 	switch value := value.(type) {
 	case string:
 		return perAllocation + perInterface + len(value)
 	case map[string]any:
-		n := perAllocation + perInterface
+		n := mapBytes(len(value), perInterface, perInterface)
 		for key, item := range value {
-			n += perEntry + perInterface + len(key) + contentBytes(item)
+			n += len(key) + contentBytes(item) // The texts of keys have 16 bytes, as interfaces do.
 		}
 		return n
 	case []any:
@@ -97,10 +106,12 @@ func entries(v reflect.Value) int {
 	if content, ok := reflect.TypeAssert[map[string]any](v); ok {
 		return contentBytes(content)
 	}
-	n := perAllocation
-	each := perEntry + int(v.Type().Key().Size()+v.Type().Elem().Size())
+	if v.IsNil() {
+		return 0
+	}
+	n := mapBytes(v.Len(), int(v.Type().Key().Size()), int(v.Type().Elem().Size()))
 	for i := v.MapRange(); i.Next(); {
-		n += each + reachable(i.Key()) + reachable(i.Value())
+		n += reachable(i.Key()) + reachable(i.Value())
 	}
 	return n
 }

@@ -138,7 +138,7 @@ func TestTallyDeletion(t *testing.T) {
 	r.reads(0)
 }
 
-// TestFootprint: the estimate is within a factor of two of what Go allocates.
+// TestFootprint: the estimate is at most a third above or below what Go allocates.
 func TestFootprint(t *testing.T) {
 	const number = 2000
 	for name, decode := range map[string]func() any{
@@ -164,7 +164,7 @@ func TestFootprint(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		got, each := watch.Footprint(objects[0]), int(after.HeapAlloc-before.HeapAlloc)/len(objects)
-		if got < each/2 || got > each*2 {
+		if got*4 < each*3 || got*3 > each*4 {
 			t.Errorf("%s: Footprint is %d, and Go allocates %d", name, got, each)
 		}
 	}
