@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -24,6 +25,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -336,6 +338,45 @@ func FuzzUID(f *testing.F) {
 			t.Errorf("%s has the uid %q, want %q", review, got, read.Request.UID)
 		}
 	})
+}
+
+// TestRoom: without room, new objects and objects that grow are refused with the reason. Other changes reach the
+// handler, as does every object of a kind that has room.
+func TestRoom(t *testing.T) {
+	hook := &webhook.Admission{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+		return admission.Allowed("")
+	})}
+	Options{Room: func(kind schema.GroupKind, namespace string) error {
+		if kind.Kind == "Component" && namespace == "full" {
+			return errors.New("no room")
+		}
+		return nil
+	}}.limited(hook)
+	for name, test := range map[string]struct {
+		kind, namespace, subresource string
+		operation                    admissionv1.Operation
+		now, old                     int
+		want                         bool
+	}{
+		"created":      {"Component", "full", "", admissionv1.Create, 100, 0, false},
+		"grown":        {"Component", "full", "", admissionv1.Update, 101, 100, false},
+		"as before":    {"Component", "full", "", admissionv1.Update, 100, 100, true},
+		"made smaller": {"Component", "full", "", admissionv1.Update, 99, 100, true},
+		"status":       {"Component", "full", "status", admissionv1.Update, 200, 100, true},
+		"deleted":      {"Component", "full", "", admissionv1.Delete, 0, 100, true},
+		"elsewhere":    {"Component", "free", "", admissionv1.Create, 100, 0, true},
+		"another kind": {"Usage", "full", "", admissionv1.Create, 100, 0, true},
+	} {
+		r := hook.Handler.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+			Operation: test.operation, Name: "it", Namespace: test.namespace, SubResource: test.subresource,
+			Kind:      metav1.GroupVersionKind{Kind: test.kind},
+			Object:    runtime.RawExtension{Raw: make([]byte, test.now)},
+			OldObject: runtime.RawExtension{Raw: make([]byte, test.old)},
+		}})
+		if r.Allowed != test.want || !r.Allowed && r.Result.Message != "Component it: no room" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
 }
 
 // TestMaxObject: a large object is refused with name, size and option. A smaller object, an update that makes a large

@@ -12,8 +12,8 @@ const templateSchema = "https://schema.management.azure.com/schemas/2019-04-01/d
 
 // Template returns a template with the resource that has an [ID], and with the owner of the resource,
 // which must exist in Azure. No text in the body is a template expression: ARM evaluates a text that begins with [ and
-// ends with ], such as "[listKeys(...)]", with the rights of the credentials. Template escapes values. For keys and
-// names Azure has no escape, so Template returns an error that names the field.
+// ends with ], such as "[listKeys(...)]", with the rights of the credentials. No key of the body is one of words either.
+// Template escapes values. For keys and names Azure has no escape, so Template returns an error that names the field.
 func Template(
 	id ID, armType, apiVersion string, body map[string]any, ownerVersion string,
 ) (map[string]any, error) {
@@ -22,6 +22,9 @@ func Template(
 			return nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s",
 				name, withoutTemplate)
 		}
+	}
+	if err := checkWords(body); err != nil {
+		return nil, err
 	}
 	escaped, err := escape(body, "")
 	if err != nil {
@@ -44,18 +47,55 @@ func Template(
 // withoutTemplate says what to do about a text that a template can't have.
 const withoutTemplate = "rename it, or run the operator with --azure-submission=put"
 
+// words are the keys of a resource that ARM reads as a part of the template, in any case of their letters. In the body of
+// a PUT they mean nothing to ARM. With "scope" the resource would get another id than Template's, and with "resources"
+// ARM would create resources of any type, which no object describes and no user was allowed to create.
+var words = []string{
+	"type", "apiVersion", "name", "@options", "asserts", "comments", "condition", loop, "dependsOn", "existing", "extension",
+	"import", "metadata", "resources", "scope",
+}
+
+// loop is the key of loops: beside a resource it makes several resources, and with a list as its value it makes lists in
+// the body.
+const loop = "copy"
+
+// own are the words that Template sets itself, whatever the body has.
+var own = words[:3]
+
+// checkWords returns an error for a key at the top of a body that is one of words.
+func checkWords(body map[string]any) error {
+	for _, key := range slices.Sorted(maps.Keys(body)) {
+		isWord := slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, key) })
+		if isWord && !slices.Contains(own, key) {
+			return fmt.Errorf("the key %q of the resource is a word of templates: %s", key, withoutTemplate)
+		}
+	}
+	return nil
+}
+
+// checkKey returns an error for a key that ARM would evaluate.
+func checkKey(key string, value any, path string) error {
+	if strings.HasPrefix(key, "[") {
+		return fmt.Errorf("the key %q of %s begins with [, which a template takes for an expression: %s",
+			key, cmp.Or(path, "the resource"), withoutTemplate)
+	}
+	if _, isList := value.([]any); isList && strings.EqualFold(key, loop) {
+		return fmt.Errorf("the list %q of %s is a loop of a template: %s", key, cmp.Or(path, "the resource"), withoutTemplate)
+	}
+	return nil
+}
+
 // escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]". The error names
-// the first key, in the order of the keys, that begins with [.
+// the first key, in the order of the keys, that checkKey refuses.
 func escape(value any, path string) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
 		out := maps.Clone(v)
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if strings.HasPrefix(key, "[") {
-				return nil, fmt.Errorf("the key %q of %s begins with [, which a template takes for an expression: %s",
-					key, cmp.Or(path, "the resource"), withoutTemplate)
+			err := checkKey(key, v[key], path)
+			if err != nil {
+				return nil, err
 			}
-			var err error
 			if out[key], err = escape(v[key], strings.TrimPrefix(path+"."+key, ".")); err != nil {
 				return nil, err
 			}

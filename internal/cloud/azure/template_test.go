@@ -1,6 +1,7 @@
 package azure
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,69 @@ func TestTemplateHasNoExpression(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestTemplateHasNoWord draws bodies with the words of templates as keys. A template with a word of a user is refused
+// with the key's name: scope would change the id of the resource, and resources would make further resources. A list
+// "copy", which is a loop, is refused at every depth. Nothing else is refused.
+func TestTemplateHasNoWord(t *testing.T) {
+	words := []string{
+		"scope", "Scope", "resources", "condition", "copy", "COPY", "dependsOn", "existing", "Name", "apiversion", "comments",
+		"import", "extension", "metadata", "asserts", "@options",
+	}
+	plain := rapid.SampledFrom([]string{"name", "type", "apiVersion", "location", "properties", "scopes", "a"})
+	inner := values(rapid.SampledFrom([]string{"copy", "Copy", "scope", "a"}), 3)
+	body := rapid.Custom(func(t *rapid.T) map[string]any {
+		drawn := rapid.MapOfN(plain, inner, 0, 3).Draw(t, "plain")
+		if rapid.Bool().Draw(t, "has a word") {
+			drawn[rapid.SampledFrom(words).Draw(t, "word")] = inner.Draw(t, "value")
+		}
+		return drawn
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		id, err := ParseID("/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/a.b/c/d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn, bad := body.Draw(t, "body"), ""
+		for key := range drawn {
+			if slices.Contains(words, key) {
+				bad = key
+			}
+		}
+		loops := hasLoop(drawn)
+		template, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
+		switch {
+		case err != nil && bad == "" && !loops:
+			t.Errorf("refused without a word: %v", err)
+		case err != nil && !strings.Contains(err.Error(), "--azure-submission=put"):
+			t.Errorf("refused with %q", err)
+		case err == nil && bad != "":
+			t.Errorf("the template has the word %q of the body", bad)
+		case err == nil && hasLoop(template):
+			t.Errorf("the template has a loop")
+		case err == nil:
+			resource, _ := template["resources"].(map[string]any)["resource"].(map[string]any)
+			if resource["name"] != "d" || resource["type"] != "a.b/c" || resource["apiVersion"] != "2021-01-01" {
+				t.Errorf("the resource is %v", resource)
+			}
+		}
+	})
+}
+
+// hasLoop reports whether a value has a list with the key copy.
+func hasLoop(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			if _, isList := inner.([]any); isList && strings.EqualFold(key, "copy") || hasLoop(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasLoop)
+	}
+	return false
 }
 
 // values draws texts, lists and maps.
