@@ -108,7 +108,7 @@ func (h *deletionHandler) recordedHint(
 func (h *deletionHandler) withdrawal(
 	ctx context.Context, user authenticationv1.UserInfo, obj relation.Object, found holders,
 ) (string, error) {
-	command := fmt.Sprintf("kubectl kinship withdraw %s %s%s", obj.ID.GroupKind(), obj.ID.Name, namespaceFlag(obj.ID))
+	command := fmt.Sprintf("kubectl kinship withdraw %s%s", obj.ID.Words(), namespaceFlag(obj.ID))
 	for _, e := range found.edges {
 		u := found.get(e.Declarer)
 		if u == nil || e.Content != nil || !wantsReplay(u, user.Username) {

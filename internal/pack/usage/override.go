@@ -137,8 +137,8 @@ func overrideHint(obj relation.Object, found holders) string {
 // OverrideCommand returns the command after which a user with the verb override on all Usages may
 // delete an object.
 func OverrideCommand(id object.ID, uid string) string {
-	return fmt.Sprintf("kubectl annotate %s %s%s %s=%s",
-		strings.ToLower(id.GroupKind().String()), id.Name, namespaceFlag(id), overrideAnnotation, uid)
+	id.Kind = strings.ToLower(id.Kind)
+	return fmt.Sprintf("kubectl annotate %s%s %s=%s", id.Words(), namespaceFlag(id), overrideAnnotation, uid)
 }
 
 // namespaceFlag returns the flag of kubectl for the namespace of an object, or "".
@@ -169,10 +169,11 @@ func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	return all
 }
 
-// overrideHintExpression is overrideHint as a CEL expression.
+// overrideHintExpression is overrideHint as a CEL expression, with the quotes of [object.ID.Words].
 func overrideHintExpression() string {
 	return fmt.Sprintf(`" To delete it all the same, with the verb override on all Usages: kubectl annotate " + `+
-		`request.resource.resource + (request.resource.group == "" ? "" : "." + request.resource.group) + " " + `+
-		`oldObject.metadata.name + (oldObject.metadata.?namespace.orValue("") == "" ? "" : " -n " + `+
+		`request.resource.resource + (request.resource.group == "" ? "" : "." + request.resource.group) + `+
+		`(oldObject.metadata.name.matches("^[A-Za-z0-9][A-Za-z0-9._:@-]*$") ? " " + oldObject.metadata.name : `+
+		`"/'" + oldObject.metadata.name.replace("'", "'\\''") + "'") + (oldObject.metadata.?namespace.orValue("") == "" ? "" : " -n " + `+
 		`oldObject.metadata.namespace) + " %s=" + oldObject.metadata.uid + ", and delete it again."`, overrideAnnotation)
 }
