@@ -20,7 +20,8 @@ import (
 var badValues = map[string]string{
 	"packs": "none", "namespaces": "A_b", "enforcement": "x", "kinds": "a/b", "using-kinds": "a/b", "oam-kinds": "*.b",
 	"identity": "y", "webhook-host": "https://a", "webhook-port": "70000",
-	"admission-from": "everywhere", "admission-client-ca": "/no-such-file", "max-object-size": "-1", "max-namespace-size": "-1",
+	"admission-from": "everywhere", "admission-client-ca": "/no-such-file", "max-object-size": "-1",
+	"max-namespace-size":   "-1",
 	"metrics-bind-address": "nowhere", "metrics-cert-dir": "/no-such-directory",
 	"health-probe-bind-address": "nowhere", "pprof-bind-address": "0.0.0.0:1",
 	"otlp-endpoint": "collector", "usage-grace-period": "-1s", "usage-replay-expiry": "-1h",

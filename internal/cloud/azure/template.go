@@ -12,7 +12,7 @@ const templateSchema = "https://schema.management.azure.com/schemas/2019-04-01/d
 
 // Template returns a template with the resource that has an [ID], and with the owner of the resource,
 // which must exist in Azure. No text in the body is a template expression: ARM evaluates a text that begins with [ and
-// ends with ], such as "[listKeys(...)]", with the rights of the credentials. No key of the body is one of words either.
+// ends with ], such as "[listKeys(...)]", with the rights of the credentials. No key of the body is one of words.
 // Template escapes values. For keys and names Azure has no escape, so Template returns an error that names the field.
 func Template(
 	id ID, armType, apiVersion string, body map[string]any, ownerVersion string,
@@ -47,16 +47,16 @@ func Template(
 // withoutTemplate says what to do about a text that a template can't have.
 const withoutTemplate = "rename it, or run the operator with --azure-submission=put"
 
-// words are the keys of a resource that ARM reads as a part of the template, in any case of their letters. In the body of
-// a PUT they mean nothing to ARM. With "scope" the resource would get another id than Template's, and with "resources"
-// ARM would create resources of any type, which no object describes and no user was allowed to create.
+// words are the keys of a resource that ARM reads as a part of the template, in any case of their letters. In the body
+// of a PUT they mean nothing to ARM. With "scope" the resource would get another id than Template's, and with
+// "resources" ARM would create resources of any type, which no object describes and no user was allowed to create.
 var words = []string{
-	"type", "apiVersion", "name", "@options", "asserts", "comments", "condition", loop, "dependsOn", "existing", "extension",
-	"import", "metadata", "resources", "scope",
+	"type", "apiVersion", "name", "@options", "asserts", "comments", "condition", loop, "dependsOn", "existing",
+	"extension", "import", "metadata", "resources", "scope",
 }
 
-// loop is the key of loops: beside a resource it makes several resources, and with a list as its value it makes lists in
-// the body.
+// loop is the key of loops: beside a resource a loop makes several resources, and with a list as its value a loop makes
+// lists in the body.
 const loop = "copy"
 
 // own are the words that Template sets itself, whatever the body has.

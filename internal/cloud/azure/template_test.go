@@ -95,20 +95,18 @@ func TestTemplateHasNoWord(t *testing.T) {
 		}
 		loops := hasLoop(drawn)
 		template, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
-		switch {
-		case err != nil && bad == "" && !loops:
-			t.Errorf("refused without a word: %v", err)
-		case err != nil && !strings.Contains(err.Error(), "--azure-submission=put"):
-			t.Errorf("refused with %q", err)
-		case err == nil && bad != "":
-			t.Errorf("the template has the word %q of the body", bad)
-		case err == nil && hasLoop(template):
-			t.Errorf("the template has a loop")
-		case err == nil:
-			resource, _ := template["resources"].(map[string]any)["resource"].(map[string]any)
-			if resource["name"] != "d" || resource["type"] != "a.b/c" || resource["apiVersion"] != "2021-01-01" {
-				t.Errorf("the resource is %v", resource)
+		if err != nil {
+			if bad == "" && !loops || !strings.Contains(err.Error(), "--azure-submission=put") {
+				t.Errorf("a body with the word %q, with a loop: %t, is refused with %q", bad, loops, err)
 			}
+			return
+		}
+		if bad != "" || hasLoop(template) {
+			t.Errorf("the template has the word %q of the body, or a loop", bad)
+		}
+		resource, _ := template["resources"].(map[string]any)["resource"].(map[string]any)
+		if resource["name"] != "d" || resource["type"] != "a.b/c" || resource["apiVersion"] != "2021-01-01" {
+			t.Errorf("the resource is %v", resource)
 		}
 	})
 }

@@ -174,6 +174,7 @@ func overrideHintExpression() string {
 	return fmt.Sprintf(`" To delete it all the same, with the verb override on all Usages: kubectl annotate " + `+
 		`request.resource.resource + (request.resource.group == "" ? "" : "." + request.resource.group) + `+
 		`(oldObject.metadata.name.matches("^[A-Za-z0-9][A-Za-z0-9._:@-]*$") ? " " + oldObject.metadata.name : `+
-		`"/'" + oldObject.metadata.name.replace("'", "'\\''") + "'") + (oldObject.metadata.?namespace.orValue("") == "" ? "" : " -n " + `+
-		`oldObject.metadata.namespace) + " %s=" + oldObject.metadata.uid + ", and delete it again."`, overrideAnnotation)
+		`"/'" + oldObject.metadata.name.replace("'", "'\\''") + "'") + `+
+		`(oldObject.metadata.?namespace.orValue("") == "" ? "" : " -n " + oldObject.metadata.namespace) + `+
+		`" %s=" + oldObject.metadata.uid + ", and delete it again."`, overrideAnnotation)
 }
