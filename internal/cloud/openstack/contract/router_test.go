@@ -136,7 +136,10 @@ func TestFloatingIP(t *testing.T) {
 		outside := public(t, c)
 		network := makeNetwork(t, c, "floating")
 		subnet := makeSubnet(t, c, network.ID, "10.10.0.0/24")
-		port := makePort(t, c, ports.CreateOpts{NetworkID: network.ID})
+		// Neutron chooses addresses at random, and might choose the second address of the port.
+		port := makePort(t, c, ports.CreateOpts{
+			NetworkID: network.ID, FixedIPs: []ports.IP{{SubnetID: subnet.ID, IPAddress: "10.10.0.20"}},
+		})
 		_, err := floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: outside, PortID: port.ID}).Extract()
 		refused(t, err, http.StatusNotFound, "ExternalGatewayForFloatingIPNotFound", openstack.NotFound)
 		_, err = floatingips.Create(ctx, c, floatingips.CreateOpts{FloatingNetworkID: network.ID}).Extract()
