@@ -142,8 +142,9 @@ func withoutAnswer(err error) Class {
 	_, invalid := errors.AsType[gophercloud.ErrInvalidInput](err)
 	_, gone := errors.AsType[gophercloud.ErrResourceNotFound](err)
 	_, forbidden := errors.AsType[*HostError](err)
+	_, odd := errors.AsType[*PathError](err)
 	switch {
-	case missing, invalid, forbidden:
+	case missing, invalid, forbidden, odd:
 		return Invalid
 	case gone:
 		return NotFound

@@ -121,8 +121,34 @@ type transport struct {
 	closed   atomic.Bool
 }
 
+// PathError says that a request was not sent, because its path has a segment "." or "..".
+type PathError struct {
+	// Path is the path of the request.
+	Path string
+}
+
+// Error implements error.
+func (e *PathError) Error() string {
+	return fmt.Sprintf("no request is sent to %q: a part of the path is . or ..", e.Path)
+}
+
+// checkPath refuses the segments "." and "..", which url.PathEscape leaves as they are. A proxy or a server drops such a
+// segment with the one before, and the request would reach another resource: DELETE /flavors/ID/os-extra_specs/.. would
+// delete the Flavor. Servers decode %2F before they do so, and so does checkPath.
+func checkPath(address *url.URL) error {
+	for segment := range strings.SplitSeq(address.Path, "/") {
+		if segment == "." || segment == ".." {
+			return &PathError{address.Path}
+		}
+	}
+	return nil
+}
+
 // RoundTrip waits for its turn, then sends a request. The deadline counts from the sending.
 func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if err := checkPath(request.URL); err != nil {
+		return nil, err
+	}
 	ctx := request.Context()
 	if !isUpload(request) {
 		service, _ := t.split(request.URL)

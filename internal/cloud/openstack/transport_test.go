@@ -83,3 +83,32 @@ func TestLimitersAreBounded(t *testing.T) {
 		t.Error("a limiter is forgotten that a scope has")
 	}
 }
+
+// TestDotsInPaths: a request whose path has a part that is . or .. is not sent, in any spelling. A server that drops such a
+// part would take the request for one about another resource.
+func TestDotsInPaths(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { sent.Add(1) }))
+	t.Cleanup(server.Close)
+	cloud := &Cloud{options: gophercloud.AuthOptions{IdentityEndpoint: server.URL}}
+	wire, err := New(Options{Open: Loopback}).transport(cloud)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(wire.close)
+	for path, refused := range map[string]bool{
+		"/flavors/id/os-extra_specs/..": true, "/flavors/%2e%2E": true, "/os-keypairs/a%2F..%2Fb": true, "/flavors/.": true,
+		"/flavors/../servers/id": true, "/flavors/..a": false, "/flavors/...": false, "/flavors/a.b?x=../y": false,
+	} {
+		before := sent.Load()
+		response, err := (&http.Client{Transport: wire}).Get(server.URL + path)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		isRefused := err != nil && Classify(err).Class == Invalid
+		if isRefused != refused || (sent.Load() == before) != refused {
+			t.Errorf("%s: refused %t, want %t; sent %t; %v", path, isRefused, refused, sent.Load() > before, err)
+		}
+	}
+}

@@ -192,16 +192,21 @@ func checkImage(rq *request, o object) error {
 	return nil
 }
 
+// withOperator are the fields whose filter may begin with an operator and a colon, such as in:a,b and eq:a.
+var withOperator = []string{"id", "name", "status", "container_format", "disk_format"}
+
 func filterImage(rq *request, o object) bool {
 	for key, values := range rq.URL.Query() {
+		operator, operand, has := strings.Cut(values[0], ":")
 		switch {
 		case slices.Contains(notFilters, key) || key == "visibility" && values[0] == "all":
 		case key == "tag":
 			if !containsAll(o.strings("tags"), values) {
 				return false
 			}
-		case strings.HasPrefix(values[0], "in:"):
-			if !slices.Contains(strings.Split(values[0][3:], ","), textOf(o[key])) {
+		case has && slices.Contains(withOperator, key): // Glance answers 400 to an unknown operator.
+			wanted := map[string][]string{"in": strings.Split(operand, ","), "eq": {operand}}[operator]
+			if !slices.Contains(wanted, textOf(o[key])) {
 				return false
 			}
 		case key == "size_min" || key == "size_max":

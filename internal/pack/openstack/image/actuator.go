@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gophercloud/gophercloud/v2"
@@ -54,11 +55,19 @@ var table = kit.Table[object]{
 	Service: (*openstack.Scope).Image, References: References,
 	Dated: true,
 	Path:  "images", Many: "images", Fields: fields, Observe: observe,
-	Adapt: func(in external.Input[object], query url.Values) {
-		query.Del("tags")
-		query["tag"] = kit.Texts(in.Object.GetFilter().Tags) // Glance takes a parameter "tag" per tag.
-	},
+	Adapt:  adapt,
 	Always: url.Values{"limit": {"1000"}}, // Glance's default is 25 images per page.
+}
+
+// adapt changes the query for a filter. Glance takes a parameter "tag" per tag, and the text before a colon in a name for
+// an operator: "in:a" would find an image called a, and "ubuntu:24.04" is refused. The operator eq makes the rest a name.
+func adapt(in external.Input[object], query url.Values) {
+	filter := in.Object.GetFilter()
+	query.Del("tags")
+	query["tag"] = kit.Texts(filter.Tags)
+	if name := filter.Name; name != nil && strings.Contains(string(*name), ":") {
+		query.Set("name", "eq:"+string(*name))
+	}
 }
 
 func fields(in external.Input[object]) []kit.Field {

@@ -127,9 +127,12 @@ type Actuator[K external.Object] struct {
 const tagsField = "tags"
 
 // URL returns the URL of the collection, or of a path below the collection.
-func (a Actuator[K]) URL(parts ...string) string {
-	escaped := lists.Map(parts, url.PathEscape) // A part may be a name that a user chose, such as a key pair's.
-	return a.Client.ServiceURL(append([]string{a.Path}, escaped...)...)
+func (a Actuator[K]) URL(parts ...string) string { return Address(a.Client, a.Path, parts...) }
+
+// Address returns the URL of a path of a service, or of parts below that path. A part may be a name that a user chose,
+// such as a key pair's, or an id that a cloud chose.
+func Address(client *gophercloud.ServiceClient, path string, parts ...string) string {
+	return client.ServiceURL(append([]string{path}, lists.Map(parts, url.PathEscape)...)...)
 }
 
 // Get implements external.Actuator.
@@ -142,7 +145,11 @@ func (a Actuator[K]) Find(
 	ctx context.Context, in external.Input[K], search external.Search,
 ) ([]*Resource, error) {
 	if search.Imported {
-		return a.Query(ctx, a.FilterQuery(in), func(r *Resource) bool { return a.matches(in, r) })
+		query := a.FilterQuery(in)
+		if err := a.checkLists(in, query); err != nil {
+			return nil, err
+		}
+		return a.Query(ctx, query, func(r *Resource) bool { return a.matches(in, r) })
 	}
 	query, wanted := url.Values{}, a.Wanted(in)
 	for _, f := range wanted {

@@ -65,6 +65,26 @@ func isReference(t reflect.Type) bool {
 	return t == reflect.TypeFor[openstackv1alpha1.KubernetesNameRef]()
 }
 
+// checkLists refuses a filter with a comma in an item of a list that FilterQuery joins by commas, such as the tag "a,b":
+// the service would look for the tags a and b.
+func (t *Table[K]) checkLists(in external.Input[K], query url.Values) error {
+	for _, c := range criteria(in.Object, t.Names) {
+		if c.value.Kind() != reflect.Slice || !query.Has(listKey(c)) {
+			continue
+		}
+		for _, text := range textsBelow(c.value, nil) {
+			if strings.Contains(text, ",") {
+				return &external.Error{Class: external.Invalid, Message: fmt.Sprintf(
+					"%s of the filter has %q: OpenStack would read several values, separated by commas", c.name, text)}
+			}
+		}
+	}
+	return nil
+}
+
+// listKey returns the query parameter of a criterion that is a list, such as tags-any.
+func listKey(c criterion) string { return strings.ReplaceAll(c.key, "_", "-") }
+
 // FilterQuery returns the query parameters for spec.import.filter: all fields of the filter
 // that are not in [Table.Compared].
 func (t *Table[K]) FilterQuery(in external.Input[K]) url.Values {
@@ -74,8 +94,8 @@ func (t *Table[K]) FilterQuery(in external.Input[K]) url.Values {
 		case t.Unfiltered || slices.Contains(t.Compared, c.name):
 		case c.value.Kind() != reflect.Slice:
 			query.Set(c.key, fmt.Sprint(c.value.Interface()))
-		default: // Such as tags-any.
-			query.Set(strings.ReplaceAll(c.key, "_", "-"), strings.Join(textsBelow(c.value, nil), ","))
+		default:
+			query.Set(listKey(c), strings.Join(textsBelow(c.value, nil), ","))
 		}
 	}
 	if t.Adapt != nil {

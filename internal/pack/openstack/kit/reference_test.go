@@ -1,10 +1,16 @@
 package kit
 
 import (
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/gophercloud/gophercloud/v2"
+	"pgregory.net/rapid"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -97,6 +103,90 @@ func TestFilterQuery(t *testing.T) {
 			t.Errorf("a resource with description %s matches: %t", description, got)
 		}
 	}
+}
+
+// TestFilterComma: a tag with a comma is refused, since OpenStack would read two tags. A comma elsewhere is a part of the
+// text, and so is a comma in a list that is not joined.
+func TestFilterComma(t *testing.T) {
+	for name, c := range map[string]struct {
+		filter  openstackv1alpha1.PortFilter
+		adapt   func(external.Input[*openstackv1alpha1.Port], url.Values)
+		refused bool
+	}{
+		"in a tag": {filter: openstackv1alpha1.PortFilter{FilterByNeutronTags: openstackv1alpha1.FilterByNeutronTags{
+			NotTags: []openstackv1alpha1.NeutronTag{"a", "b,c"},
+		}}, refused: true},
+		"in a description": {filter: openstackv1alpha1.PortFilter{
+			Description: new(openstackv1alpha1.NeutronDescription("a,b")),
+		}},
+		"in a tag that is sent apart": {filter: openstackv1alpha1.PortFilter{
+			FilterByNeutronTags: openstackv1alpha1.FilterByNeutronTags{Tags: []openstackv1alpha1.NeutronTag{"b,c"}},
+		}, adapt: func(_ external.Input[*openstackv1alpha1.Port], query url.Values) { query.Del("tags") }},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"ports": []}`)
+		}))
+		t.Cleanup(server.Close)
+		port := &openstackv1alpha1.Port{}
+		port.Spec.Import = &openstackv1alpha1.PortImport{Filter: &c.filter}
+		a := Actuator[*openstackv1alpha1.Port]{
+			Table:  &Table[*openstackv1alpha1.Port]{Path: "ports", Many: "ports", Adapt: c.adapt},
+			Client: &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/"},
+		}
+		_, err := a.Find(t.Context(), external.Input[*openstackv1alpha1.Port]{Object: port}, external.Search{Imported: true})
+		if external.IsInvalid(err) != c.refused || (err == nil) == c.refused {
+			t.Errorf("%s: %v, want a refusal: %t", name, err, c.refused)
+		}
+	}
+}
+
+// TestQuery: a name that a user chose is the value of one query parameter, and adds no other parameter.
+func TestQuery(t *testing.T) {
+	var got url.Values
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = r.URL.Query()
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"ports": []}`)
+	}))
+	t.Cleanup(server.Close)
+	a := Actuator[*openstackv1alpha1.Port]{
+		Table:  &Table[*openstackv1alpha1.Port]{Path: "ports", Many: "ports", Always: url.Values{"limit": {"1"}}},
+		Client: &gophercloud.ServiceClient{ProviderClient: &gophercloud.ProviderClient{}, Endpoint: server.URL + "/"},
+	}
+	for _, name := range []string{"a", "a&all_tenants=1", "a#b", "a?b", "100%", "a+b c", "ä;b"} {
+		if _, err := a.Query(t.Context(), url.Values{"name": {name}}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(url.Values{"name": {name}, "limit": {"1"}}, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestAddress: each part of a path arrives as one part, whatever it contains, and no part becomes a query or a fragment.
+func TestAddress(t *testing.T) {
+	text := rapid.OneOf(rapid.SampledFrom([]string{"a/b", "a?b=c", "a#b", "%2F", "a b", "ä;=&+:@,"}), rapid.String())
+	client := &gophercloud.ServiceClient{Endpoint: "https://cloud.example/v2/"}
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(text, 1, 3).Draw(t, "parts")
+		address, err := url.Parse(Address(client, "things", parts...))
+		if err != nil || address.RawQuery != "" || address.ForceQuery || address.Fragment != "" {
+			t.Fatalf("%s: %v", address, err)
+		}
+		escaped, _ := strings.CutPrefix(address.EscapedPath(), "/v2/things/")
+		var got []string
+		for part := range strings.SplitSeq(escaped, "/") {
+			plain, err := url.PathUnescape(part)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, plain)
+		}
+		if diff := cmp.Diff(parts, got); diff != "" {
+			t.Errorf("%s has other parts (-want +got):\n%s", address, diff)
+		}
+	})
 }
 
 func TestFilterQueryNested(t *testing.T) {

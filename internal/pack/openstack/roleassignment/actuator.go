@@ -76,7 +76,8 @@ func (a actuator) wanted(in external.Input[object]) *kit.Resource {
 
 // call sends a request for an assignment. The answer has no body.
 func (a actuator) call(ctx context.Context, method, path string) error {
-	return kit.Explain(kit.Call(ctx, a.Client, method, a.Client.ServiceURL(path), nil, nil))
+	parts := strings.Split(path, "/") // The ids among the parts are the cloud's.
+	return kit.Explain(kit.Call(ctx, a.Client, method, kit.Address(a.Client, parts[0], parts[1:]...), nil, nil))
 }
 
 // Get implements external.Actuator.

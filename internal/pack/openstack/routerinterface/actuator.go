@@ -81,7 +81,7 @@ var ports = kit.Table[object]{Path: "ports", One: "port", Many: "ports"}
 type actuator struct{ kit.Actuator[object] }
 
 func (a actuator) change(in external.Input[object], what string) string {
-	return a.Client.ServiceURL("routers", in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), what)
+	return kit.Address(a.Client, "routers", in.Refs.ID(kit.GK("Router"), string(in.Object.Spec.RouterRef)), what)
 }
 
 // ids returns the IDs of the router and the subnet.

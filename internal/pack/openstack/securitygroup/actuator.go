@@ -40,8 +40,12 @@ func fields(in external.Input[object]) []kit.Field {
 	}
 }
 
-// rulesField is the name of the rules in the result of Table.Differs.
-const rulesField = "rules"
+const (
+	// rulesField is the name of the rules in the result of Table.Differs.
+	rulesField = "rules"
+	// rulesPath is the path of the collection of all rules.
+	rulesPath = "security-group-rules"
+)
 
 func rulesDiffer(in external.Input[object], r *kit.Resource) bool {
 	add, remove := compare(in, r)
@@ -65,7 +69,7 @@ func (a actuator) Update(
 		return r, err
 	}
 	for _, r := range add {
-		err := kit.Call(ctx, a.Client, http.MethodPost, a.Client.ServiceURL("security-group-rules"),
+		err := kit.Call(ctx, a.Client, http.MethodPost, kit.Address(a.Client, rulesPath),
 			map[string]any{"security_group_rule": r}, nil)
 		if err != nil {
 			return nil, kit.Retried(err)
@@ -83,7 +87,7 @@ func (a actuator) remove(ctx context.Context, rules []rule) error {
 		if rules[i].ID == "" {
 			continue
 		}
-		err := kit.Call(ctx, a.Client, http.MethodDelete, a.Client.ServiceURL("security-group-rules", rules[i].ID), nil, nil)
+		err := kit.Call(ctx, a.Client, http.MethodDelete, kit.Address(a.Client, rulesPath, rules[i].ID), nil, nil)
 		if err != nil && !openstack.IsNotFound(err) {
 			return kit.Explain(err)
 		}
