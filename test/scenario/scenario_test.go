@@ -40,13 +40,16 @@ func TestStories(t *testing.T) { tell(t, ".", nil) }
 // tell runs the scripts of a directory, with variables for their objects.
 func tell(t *testing.T, dir string, variables map[string]string) {
 	t.Helper()
-	s := stories{ctx: t.Context(), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t, nil)}
+	s := stories{
+		ctx: t.Context(), kubeconfig: testenv.Kubeconfig(t), client: testenv.Client(t, nil),
+		binaries: testenv.Cluster(t).BinDir(),
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           dir,
 		UpdateScripts: *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"kinship": s.kinship, "code": s.code, "apply": s.apply, "delete": s.delete, "until": s.until,
-			"release": s.release,
+			"kinship": command(s.kinship), "code": s.code, "apply": s.apply, "delete": s.delete, "until": s.until,
+			"release": s.release, "kubectl": command(s.kubectl), "post": command(s.post),
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir)
@@ -63,17 +66,12 @@ type stories struct {
 	ctx        context.Context
 	kubeconfig string
 	client     client.Client
+	// binaries is the directory with kubectl.
+	binaries string
 }
 
-func (s stories) kinship(ts *testscript.TestScript, neg bool, args []string) {
-	code := s.call(ts, args, ts.Stdout(), ts.Stderr())
-	if neg == (code == 0) {
-		ts.Fatalf("exit code %d", code)
-	}
-}
-
-// call runs the program, and replaces text that differs from run to run.
-func (s stories) call(ts *testscript.TestScript, args []string, out, errOut io.Writer) int {
+// kinship runs kinship in this process, and replaces text that differs from run to run.
+func (s stories) kinship(ts *testscript.TestScript, args []string, out, errOut io.Writer) int {
 	var outBuffer, errBuffer bytes.Buffer
 	args = append([]string{"kinship", args[0], "--kubeconfig=" + s.kubeconfig}, args[1:]...)
 	code := cli.Main(s.ctx, "test", args, strings.NewReader(""), &outBuffer, &errBuffer)
@@ -181,25 +179,8 @@ func (s stories) release(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// until repeats a command until its output contains a text, because the controllers
-// of Kubernetes act asynchronously. With !, until repeats the command until its output lacks the text.
-func (s stories) until(ts *testscript.TestScript, neg bool, args []string) {
-	s.repeat(ts, func() error {
-		var out bytes.Buffer
-		s.call(ts, args[1:], &out, &out)
-		switch says := strings.Contains(out.String(), args[0]); {
-		case !says && !neg:
-			return fmt.Errorf("never said %q, but\n%s", args[0], out.String())
-		case says && neg:
-			return fmt.Errorf("still says %q:\n%s", args[0], out.String())
-		}
-		write(ts, ts.Stdout(), out.String())
-		return nil
-	})
-}
-
 func (s stories) repeat(ts *testscript.TestScript, try func() error) {
-	ctx, cancel := context.WithTimeout(s.ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute) // For slow machines.
 	defer cancel()
 	var last error
 	err := wait.PollUntilContextCancel(ctx, 20*time.Millisecond, true, func(context.Context) (bool, error) {
