@@ -25,6 +25,11 @@ func TestTwentyFive(t *testing.T) { compareTable(t, "security.md", "The 25 tests
 // TestAttacked compares the table of attacks in docs/security.md with the tests that exist.
 func TestAttacked(t *testing.T) { compareTable(t, "security.md", "What was attacked", "", 33) }
 
+// TestTexts compares the table of other languages in decision 0033 with the tests that exist.
+func TestTexts(t *testing.T) {
+	compareTable(t, "decisions/0033-texts-in-other-languages.md", "Decision", "", 13)
+}
+
 // TestFound compares the table of found differences in docs/compatibility/openstack.md with the
 // tests that exist.
 func TestFound(t *testing.T) {

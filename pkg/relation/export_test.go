@@ -2,3 +2,15 @@ package relation
 
 // HoldBatches has a [Waker] call nobody from other goroutines: its batches collect, and never end.
 func (w *Waker) HoldBatches() { w.selectors.due, w.rings.due = true, true }
+
+// EndPauses wakes the declarers that wait, and has a [Waker] wake declarers at once again.
+func (w *Waker) EndPauses() {
+	w.chosen.mu.Lock()
+	defer w.chosen.mu.Unlock()
+	for _, ids := range w.chosen.waiting {
+		for id := range ids {
+			w.Declarer(id)
+		}
+	}
+	clear(w.chosen.waiting)
+}

@@ -34,6 +34,7 @@ type ends struct {
 	named map[object.ID]edgeSet
 	sets  map[place]map[string]*selection
 	kinds map[schema.GroupKind]int // number of edges per kind
+	news  uint64                   // number of changes of the keys of named and sets
 }
 
 // Set replaces the edges that a declarer declares and returns the edges that the declarer
@@ -186,16 +187,16 @@ func (x *Index) TargetKinds() []schema.GroupKind {
 	return sorted
 }
 
-// observe tells the selections of sources that an object changed.
+// observe tells the selections that an object changed.
 func (x *Index) observe(c Change) {
-	if c.New == nil {
-		return
-	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, where := range placesOf(c.New.ID) {
+	for _, where := range placesOf(c.Object().ID) {
 		for _, s := range x.sources.sets[where] {
-			s.observe(*c.New)
+			s.observe(c)
+		}
+		for _, s := range x.targets.sets[where] {
+			s.observe(c)
 		}
 	}
 }
@@ -204,16 +205,6 @@ func (x *Index) collect(by *ends, obj Object) []*entry {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return slices.Collect(by.of(obj))
-}
-
-// isSource reports whether an object is the source of an edge.
-func (x *Index) isSource(obj Object) bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for range x.sources.of(obj) {
-		return true
-	}
-	return false
 }
 
 // leaving returns the edges whose source is an object, without the edges of a selection for which skip returns true, in
@@ -296,6 +287,9 @@ func (n *ends) add(ref Ref, e *entry) *selection {
 	n.kinds[ref.GroupKind()]++
 	if ref.Selector == nil {
 		set := n.named[ref.ID]
+		if set.empty() {
+			n.news++
+		}
 		set.add(e)
 		n.named[ref.ID] = set
 		return nil
@@ -306,6 +300,7 @@ func (n *ends) add(ref Ref, e *entry) *selection {
 	}
 	s := n.sets[where][key]
 	if s == nil {
+		n.news++
 		s = &selection{ref: ref}
 		n.sets[where][key] = s
 	}
@@ -323,6 +318,7 @@ func (n *ends) remove(ref Ref, e *entry) {
 	if ref.Selector == nil {
 		set := n.named[ref.ID]
 		if set.remove(e); set.empty() {
+			n.news++
 			delete(n.named, ref.ID)
 			return
 		}
@@ -334,6 +330,7 @@ func (n *ends) remove(ref Ref, e *entry) {
 	if s.edges.remove(e); !s.edges.empty() {
 		return
 	}
+	n.news++
 	if delete(n.sets[where], key); len(n.sets[where]) == 0 {
 		delete(n.sets, where)
 	}

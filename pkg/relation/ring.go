@@ -106,8 +106,8 @@ func (s *search) followed(selected *selection) bool {
 	return false
 }
 
-// members returns the objects that a [Ref] stands for, or nothing for a selector that was returned before. Objects of a
-// selector from which no edge leads further are left out.
+// members returns the objects that a [Ref] stands for, or nothing for a selector that was returned before. Of the
+// objects of a selector, members returns the exits, and one object of the goal.
 func (s *search) members(end Ref) []object.ID {
 	if end.Selector == nil {
 		return []object.ID{end.ID}
@@ -120,15 +120,31 @@ func (s *search) members(end Ref) []object.ID {
 		s.targets = map[string]struct{}{}
 	}
 	s.targets[key] = struct{}{}
-	all, _ := s.Exists.Members(end)
-	var ids []object.ID
-	for obj := range all {
-		if s.Declared.isSource(obj) || (!s.goal.IsZero() && s.goal.Matches(obj)) {
-			ids = append(ids, obj.ID)
+	ids := s.exitsOf(end)
+	if id, found := s.goalAmong(end); found {
+		return append([]object.ID{id}, ids...)
+	}
+	return ids
+}
+
+// goalAmong returns an object of a selector that the goal stands for too. If the goal is a selector of sources, the
+// exits have such an object, and goalAmong returns none.
+func (s *search) goalAmong(end Ref) (id object.ID, found bool) {
+	switch {
+	case s.goal.IsZero():
+		return object.ID{}, false
+	case s.goal.Selector == nil:
+		return s.goal.ID, s.matches(end, s.goal.ID)
+	case s.Declared.isSelectorOfSources(s.goal):
+		return object.ID{}, false
+	}
+	members, _ := s.Exists.Members(end)
+	for obj := range members {
+		if s.goal.Matches(obj) && (!found || object.Compare(obj.ID, id) < 0) {
+			id, found = obj.ID, true
 		}
 	}
-	slices.SortFunc(ids, object.Compare)
-	return ids
+	return id, found
 }
 
 // RingEnds reports whether an edge is part of a ring of which every declarer is being deleted.

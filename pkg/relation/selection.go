@@ -35,19 +35,23 @@ type selection struct {
 	mu     sync.Mutex
 	empty  bool      // the selector selects no object
 	member object.ID // an object that was selected when Force last looked, or zero
-	news   uint64    // number of changes after which the selector selected the changed object
+	news   uint64    // number of changes before or after which the selector selected the changed object
+
+	// exits are remembered for a selector of targets.
+	exits exits
 }
 
-// observe records a new state of an object: an empty selection may have a member now.
-func (s *selection) observe(obj Object) {
-	if !s.ref.Matches(obj) {
+// observe records the change of an object: an empty selection may have a member now.
+func (s *selection) observe(c Change) {
+	isMember := c.New != nil && s.ref.Matches(*c.New)
+	if !isMember && (c.Old == nil || !s.ref.Matches(*c.Old)) {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.news++
-	if s.empty {
-		s.empty, s.member = false, obj.ID
+	if s.empty && isMember {
+		s.empty, s.member = false, c.New.ID
 	}
 }
 

@@ -178,3 +178,23 @@ func TestMaxPerNamespace(t *testing.T) {
 	}
 	testenv.Eventually(t, func() error { return l.C.Create(t.Context(), l.usage("again"), client.DryRunAll) })
 }
+
+// TestStrangeName: the command in a policy's refusal is for a shell, and Kubernetes allows names of Roles that a shell
+// interprets. The refusal shows such a name in quotes.
+func TestStrangeName(t *testing.T) {
+	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	l := newLand(t)
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.NS, Name: "it's $(touch x); --all"}}
+	u := l.usage("usage")
+	u.Spec.Of.APIVersion, u.Spec.Of.Kind = rbacv1.SchemeGroupVersion.String(), "Role"
+	u.Spec.Of.ResourceRef.Name = role.Name
+	l.Create(role, l.secret("using"), u)
+	l.awaitReady(u)
+	user := l.user("deletes")
+	l.allowEverywhere(user, right(rbacv1.GroupName, "roles", "delete"))
+	err := l.As(user).Delete(t.Context(), role, client.DryRunAll)
+	want := `kubectl annotate roles.rbac.authorization.k8s.io/'it'\''s $(touch x); --all' -n ` + l.NS
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("the refusal has no %s: %v", want, err)
+	}
+}

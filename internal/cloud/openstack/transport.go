@@ -132,8 +132,8 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("no request is sent to %q: a part of the path is . or ..", e.Path)
 }
 
-// checkPath refuses the segments "." and "..", which url.PathEscape leaves as they are. A proxy or a server drops such a
-// segment with the one before, and the request would reach another resource: DELETE /flavors/ID/os-extra_specs/.. would
+// checkPath refuses the segments "." and "..", which url.PathEscape leaves as they are. A server drops such a segment
+// with the one before, and the request would reach another resource: DELETE /flavors/ID/os-extra_specs/.. would
 // delete the Flavor. Servers decode %2F before they do so, and so does checkPath.
 func checkPath(address *url.URL) error {
 	for segment := range strings.SplitSeq(address.Path, "/") {

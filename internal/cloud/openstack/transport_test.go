@@ -84,8 +84,8 @@ func TestLimitersAreBounded(t *testing.T) {
 	}
 }
 
-// TestDotsInPaths: a request whose path has a part that is . or .. is not sent, in any spelling. A server that drops such a
-// part would take the request for one about another resource.
+// TestDotsInPaths: a request whose path has a part that is . or .. is not sent, in any spelling. A server that drops
+// such a part would take the request for one about another resource.
 func TestDotsInPaths(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64

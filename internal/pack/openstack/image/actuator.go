@@ -59,8 +59,9 @@ var table = kit.Table[object]{
 	Always: url.Values{"limit": {"1000"}}, // Glance's default is 25 images per page.
 }
 
-// adapt changes the query for a filter. Glance takes a parameter "tag" per tag, and the text before a colon in a name for
-// an operator: "in:a" would find an image called a, and "ubuntu:24.04" is refused. The operator eq makes the rest a name.
+// adapt changes the query for a filter. Glance takes a parameter "tag" per tag. Glance takes the text before a colon in
+// a name for an operator: "in:a" would find an image called a, and "ubuntu:24.04" is refused. After the operator eq,
+// the rest is a name.
 func adapt(in external.Input[object], query url.Values) {
 	filter := in.Object.GetFilter()
 	query.Del("tags")

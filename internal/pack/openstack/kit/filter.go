@@ -65,8 +65,8 @@ func isReference(t reflect.Type) bool {
 	return t == reflect.TypeFor[openstackv1alpha1.KubernetesNameRef]()
 }
 
-// checkLists refuses a filter with a comma in an item of a list that FilterQuery joins by commas, such as the tag "a,b":
-// the service would look for the tags a and b.
+// checkLists refuses a comma in an item of a list that FilterQuery joins by commas. For the tag "a,b", the service
+// would look for the tags a and b.
 func (t *Table[K]) checkLists(in external.Input[K], query url.Values) error {
 	for _, c := range criteria(in.Object, t.Names) {
 		if c.value.Kind() != reflect.Slice || !query.Has(listKey(c)) {

@@ -105,8 +105,8 @@ func TestFilterQuery(t *testing.T) {
 	}
 }
 
-// TestFilterComma: a tag with a comma is refused, since OpenStack would read two tags. A comma elsewhere is a part of the
-// text, and so is a comma in a list that is not joined.
+// TestFilterComma: a tag with a comma is refused, since OpenStack would read two tags. A comma elsewhere is a part of
+// the text, and so is a comma in a list that is not joined.
 func TestFilterComma(t *testing.T) {
 	for name, c := range map[string]struct {
 		filter  openstackv1alpha1.PortFilter
@@ -164,7 +164,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestAddress: each part of a path arrives as one part, whatever it contains, and no part becomes a query or a fragment.
+// TestAddress: each part of a path arrives as one part, with any text, and no part becomes a query or a fragment.
 func TestAddress(t *testing.T) {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"a/b", "a?b=c", "a#b", "%2F", "a b", "ä;=&+:@,"}), rapid.String())
 	client := &gophercloud.ServiceClient{Endpoint: "https://cloud.example/v2/"}
