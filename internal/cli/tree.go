@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -152,6 +153,21 @@ func notes(b, root *lineage.Branch) []string {
 	told := b.Edge != nil && !b.Edge.Force.InForce && b.Edge.Declarer == b.Node.ID
 	if !told && b.Node.Message != "" && b.Node.Status != lineage.Current && b.Node.Status != lineage.Terminating {
 		notes = append(notes, lines(b.Node.Message))
+	}
+	if b.Node.Status == lineage.Current {
+		notes = append(notes, syncedNotes(b.Node)...)
+	}
+	return notes
+}
+
+// syncedNotes returns the message of a condition Synced that is True, such as which fields of a workload are left to a
+// trait.
+func syncedNotes(n *lineage.Node) []string {
+	var notes []string
+	for _, c := range n.Conditions {
+		if c.Type == "Synced" && c.Status == metav1.ConditionTrue && c.Message != "" {
+			notes = append(notes, lines(c.Message))
+		}
 	}
 	return notes
 }

@@ -25,9 +25,8 @@ type Applier struct {
 	FieldOwner string
 	// View shows the objects of every kind in Request.Want, such as Stores of informers.
 	View View
-	// Rivals, if set, tells which fields the Applier leaves to other field managers: an object with
-	// such fields is [Contested], and not written. With nil, the Applier takes back fields in every
-	// call of [Applier.Apply].
+	// Rivals, if set, tells which fields the Applier leaves to other field managers (Change.Left). With nil, the
+	// Applier takes back fields in every call of [Applier.Apply].
 	Rivals *Rivals
 	// Clock measures how long Applier.View lags behind. Nil means the system's clock.
 	Clock clock.PassiveClock
@@ -131,15 +130,15 @@ func (p pass) applyWaves(ctx context.Context, want []desired) (bool, error) {
 		}
 		entry := &p.result.Inventory[find(p.result.Inventory, o.ID())]
 		action, err := p.applyOne(ctx, o, entry)
-		if contested, ok := errors.AsType[*contestedError](err); ok {
-			p.tell(Change{ID: o.ID(), Action: Contested, Message: contested.message})
-			continue
-		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("apply %s: %w", o.ID(), err))
 			action = Failed
 		}
-		p.did(o.ID(), action)
+		change := Change{ID: o.ID(), Action: action}
+		if action == Created || action == Updated || action == Unchanged {
+			change.Left = entry.Left
+		}
+		p.tell(change)
 	}
 	return !p.stopped(), errors.Join(failed...)
 }
@@ -150,7 +149,7 @@ func (p pass) reportObstacles(later []desired) {
 	for _, o := range later {
 		seen := p.look(o.ID(), o.FieldOwner)
 		entry := p.result.Inventory[find(p.result.Inventory, o.ID())]
-		if action := p.decide(seen, entry, o.hash); action == Foreign || action == Terminating {
+		if action := p.decide(seen, entry, o); action == Foreign || action == Terminating {
 			p.did(o.ID(), action)
 		}
 	}

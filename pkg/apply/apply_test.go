@@ -187,52 +187,94 @@ func TestLateDeletion(t *testing.T) {
 	equal(t, "state", "a{x=1}", w.state())
 }
 
-// TestContested: a field that another manager sets is taken back once. A manager that sets the field
-// again within a minute is named, and nothing is written any more, neither after a quiet minute nor when
-// that manager sets the field once more. Other content is applied, and then all begins anew. A manager
-// that comes back later than a minute is no rival. Other fields stay as they are.
+// TestContested: a field that another manager sets is taken back once. If the manager sets the field again within a
+// minute, the field is left to the manager, also after a quiet minute, and other fields are as wanted. Other content is
+// applied whole, and then all begins anew. A manager that comes back later than a minute is no rival.
 func TestContested(t *testing.T) {
 	w := newWorld(t)
 	l := w.life(nil)
 	l.Rivals = &apply.Rivals{Client: l.client, Within: time.Minute, Clock: l.clock}
-	want := w.configMap("a", 0, "x=1")
+	want := w.configMap("a", 0, "x=1", "z=1")
 	l.must(want)
-	meddle := func(value string) {
+	meddle := func(key, value string) {
 		t.Helper()
 		cm := w.get("a")
-		cm.Data["x"], cm.Data["y"] = value, "theirs"
+		cm.Data[key], cm.Data["y"] = value, "theirs"
 		if err := w.c.Update(t.Context(), cm, client.FieldOwner("meddler")); err != nil {
 			t.Fatal(err)
 		}
 		l.View = w.look()
 	}
 	later := func() { l.clock.SetTime(l.clock.Now().Add(2 * time.Minute)) }
-	meddle("2")
-	equal(t, "changes", "updated ConfigMap/a", l.must(want).Changes.String())
-	equal(t, "state", "a{x=1 y=theirs}", w.state())
-	later()
-	meddle("2")
-	equal(t, "changes after a quiet time", "updated ConfigMap/a", l.must(want).Changes.String())
-	meddle("3")
-	const message = "field manager meddler sets data.x again, and so does apply-test: neither is overwritten any more"
-	contested := func(state string) {
+	apply := func(left, changes, state string) {
 		t.Helper()
 		result := l.must(want)
-		equal(t, "changes", "contested ConfigMap/a", result.Changes.String())
-		equal(t, "message", message, result.Changes[0].Message)
+		equal(t, "changes", changes, result.Changes.String())
+		equal(t, "left", left, result.Changes.Left())
 		equal(t, "state", state, w.state())
+		l.View = w.look()
 	}
-	contested("a{x=3 y=theirs}")
+	const left = "ConfigMap/a: data.x is left to field manager meddler"
+	meddle("x", "2")
+	apply("", "updated ConfigMap/a", "a{x=1 y=theirs z=1}")
 	later()
-	contested("a{x=3 y=theirs}")
+	meddle("x", "2")
+	apply("", "updated ConfigMap/a", "a{x=1 y=theirs z=1}")
+	meddle("x", "3")
+	apply(left, "1 unchanged", "a{x=3 y=theirs z=1}")
 	later()
-	meddle("4")
-	contested("a{x=4 y=theirs}")
-	other := w.configMap("a", 0, "x=5")
-	equal(t, "changes with other content", "updated ConfigMap/a", l.must(other).Changes.String())
-	meddle("6")
-	equal(t, "changes with other content", "updated ConfigMap/a", l.must(other).Changes.String())
-	equal(t, "state", "a{x=5 y=theirs}", w.state())
+	apply(left, "1 unchanged", "a{x=3 y=theirs z=1}")
+	meddle("x", "4")
+	apply(left, "1 unchanged", "a{x=4 y=theirs z=1}")
+	cm := w.get("a")
+	delete(cm.Data, "z") // A field without another manager is not contested.
+	if err := w.c.Update(t.Context(), cm, client.FieldOwner("remover")); err != nil {
+		t.Fatal(err)
+	}
+	l.View = w.look()
+	apply(left, "updated ConfigMap/a", "a{x=4 y=theirs z=1}")
+	want = w.configMap("a", 0, "x=5", "z=1")
+	apply("", "updated ConfigMap/a", "a{x=5 y=theirs z=1}")
+	meddle("x", "6")
+	apply("", "updated ConfigMap/a", "a{x=5 y=theirs z=1}")
+}
+
+// TestYields: for as long as an object yields, each field is left to the manager that has set the field last, also if
+// the wanted content changes and after a restart. All other fields are as wanted. Then the wanted values return.
+func TestYields(t *testing.T) {
+	w := newWorld(t)
+	wanted := func(yields bool, data ...string) apply.Object {
+		o := w.configMap("a", 0, data...)
+		o.SetLabels(map[string]string{"example.com/b": "ours", "example": "ours"})
+		o.Yields = yields
+		return o
+	}
+	l := w.life(nil)
+	l.must(wanted(true, "x=1", "z=1"))
+	cm := w.get("a")
+	cm.Data["x"], cm.Labels["example.com/b"] = "2", "theirs"
+	if err := w.c.Update(t.Context(), cm, client.FieldOwner("update")); err != nil {
+		t.Fatal(err)
+	}
+	const left = "ConfigMap/a: data.x is left to field manager update; " +
+		"metadata.labels.example.com/b is left to field manager update"
+	apply := func(o apply.Object, left, changes, state, label string) {
+		t.Helper()
+		l.View = w.look()
+		result := l.must(o)
+		equal(t, "changes", changes, result.Changes.String())
+		equal(t, "left", left, result.Changes.Left())
+		equal(t, "state", state, w.state())
+		equal(t, "label", label, w.get("a").Labels["example.com/b"])
+	}
+	apply(wanted(true, "x=1", "z=1"), left, "1 unchanged", "a{x=2 z=1}", "theirs")
+	apply(wanted(true, "x=1", "z=1"), left, "1 unchanged", "a{x=2 z=1}", "theirs")
+	apply(wanted(true, "x=3", "z=3"), left, "updated ConfigMap/a", "a{x=2 z=3}", "theirs")
+	l = w.life(nil)
+	w.recorded()
+	apply(wanted(true, "x=3", "z=4"), left, "updated ConfigMap/a", "a{x=2 z=4}", "theirs")
+	apply(wanted(false, "x=3", "z=4"), "", "updated ConfigMap/a", "a{x=3 z=4}", "ours")
+	apply(wanted(false, "x=3", "z=4"), "", "1 unchanged", "a{x=3 z=4}", "ours")
 }
 
 // TestRivals: before a spec was applied there is no rival, whoever has set the fields. A rival is one for
@@ -250,9 +292,9 @@ func TestRivals(t *testing.T) {
 	}
 	yields := func(key, spec string, want bool) {
 		t.Helper()
-		err := rivals.TakeBack(t.Context(), key, spec, w.configMap(key, 0, "x=1").Unstructured, fieldOwner)
-		if (err != nil) != want {
-			t.Errorf("%s of spec %s: %v, want yields %t", key, spec, err, want)
+		left := rivals.TakeBack(t.Context(), key, spec, w.configMap(key, 0, "x=1").Unstructured, fieldOwner)
+		if (len(left) > 0) != want {
+			t.Errorf("%s of spec %s: %v, want yields %t", key, spec, left, want)
 		}
 	}
 	yields("a", "1", false)

@@ -35,24 +35,23 @@ const (
 	// Foreign means that an object of that name exists, and neither Observed.Controller nor
 	// Entry.UID says that the object belongs to the parent.
 	Foreign Action = "foreign"
-	// Contested means that another field manager sets fields of the object again and again
-	// (Applier.Rivals). Nothing was written.
-	Contested Action = "contested"
 	// Failed means that a request failed.
 	Failed Action = "failed"
 )
 
 var actions = []Action{
-	Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Contested, Failed,
+	Created, Updated, Unchanged, Pruned, Kept, Skipped, Terminating, Refused, Foreign, Failed,
 }
 
 // Change is the Action of one object.
 type Change struct {
 	ID     object.ID
 	Action Action
-	// Message is the answer of the API server to a Refused deletion, or names the field managers of
-	// a Contested object.
+	// Message is the answer of the API server to a Refused deletion.
 	Message string
+	// Left says which fields are left to which field managers (Object.Yields, Applier.Rivals), or is empty. All
+	// other fields of the object are as wanted.
+	Left string
 }
 
 // ChangeSet lists the changes of all objects of a parent, in the order of the requests.
@@ -67,6 +66,17 @@ func (s ChangeSet) Of(actions ...Action) []object.ID {
 		}
 	}
 	return ids
+}
+
+// Left returns which fields of which objects are left to other field managers (Change.Left), or "".
+func (s ChangeSet) Left() string {
+	var parts []string
+	for _, c := range s {
+		if c.Left != "" {
+			parts = append(parts, c.ID.Short()+": "+c.Left)
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 // Changed reports whether an object was [Created], [Updated] or [Pruned].

@@ -2,28 +2,15 @@ package apply
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-// contestedError says that an object was not written, because another field manager sets the same
-// fields again and again.
-type contestedError struct{ message string }
-
-// Error implements error.
-func (e *contestedError) Error() string { return e.message }
 
 // Rivals remembers which field managers have set fields that a writer applies, by object. A writer takes
 // fields back once. If a manager sets fields again within Rivals.Within, the writer leaves fields to that
@@ -66,20 +53,20 @@ func (r *Rivals) Applied(key any, spec string) {
 // Forget forgets an object.
 func (r *Rivals) Forget(key any) { r.contests.Delete(key) }
 
-// TakeBack returns an error that names the fields of want that are left to other field managers, or nil
-// if want may be applied with force. TakeBack asks the API server by a dry run without force. Before the
-// first Rivals.Applied for a spec nothing is taken back, and TakeBack returns nil.
+// TakeBack returns the fields of want that are left to other field managers, or nil if want may be applied with force.
+// TakeBack asks the API server by a dry run without force. Before the first Rivals.Applied for a spec nothing is taken
+// back, and TakeBack returns nil.
 func (r *Rivals) TakeBack(
 	ctx context.Context, key any, spec string, want *unstructured.Unstructured, fieldOwner string,
-) error {
+) []Left {
 	before, ok := r.contests.Load(key)
 	if !ok || before.(contest).spec != spec {
 		return nil
 	}
 	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(want.DeepCopy()),
 		client.FieldOwner(fieldOwner), client.DryRunAll)
-	rivals := rivalsIn(err)
-	if len(rivals) == 0 {
+	set := leftIn(err)
+	if len(set) == 0 {
 		return nil // The fields were removed or have the wanted values, or the real apply gets the same error.
 	}
 	now := time.Now()
@@ -90,53 +77,29 @@ func (r *Rivals) TakeBack(
 	if managers == nil {
 		managers = map[string]rival{}
 	}
-	var again []string
-	for _, manager := range slices.Sorted(maps.Keys(rivals)) {
-		last := managers[manager]
-		last.yielded = last.yielded || now.Sub(last.takenBack) < r.Within
-		if last.yielded {
-			again = append(again, fmt.Sprintf("%s sets %s", manager, strings.Join(rivals[manager], ", ")))
-		}
-		managers[manager] = rival{now, last.yielded}
+	former := maps.Clone(managers)
+	for _, l := range set {
+		last := former[l.Manager]
+		managers[l.Manager] = rival{now, last.yielded || now.Sub(last.takenBack) < r.Within}
 	}
 	r.contests.Store(key, contest{spec, managers})
-	if len(again) > 0 {
-		return &contestedError{fmt.Sprintf("field manager %s again, and so does %s: neither is overwritten any more",
-			strings.Join(again, "; "), fieldOwner)}
-	}
-	return nil
+	return slices.DeleteFunc(set, func(l Left) bool { return !managers[l.Manager].yielded })
 }
 
 // isDrift reports whether an object differs from the wanted one only because other clients have
 // changed its fields.
-func isDrift(seen sight, entry Entry, sum string) bool {
-	return entry.UID == seen.UID && entry.Hash == sum && entry.Mark != "" && entry.Mark != seen.Mark
+func isDrift(seen sight, entry Entry, o desired) bool {
+	return entry.UID == seen.UID && entry.Hash == o.hash && entry.Mark != "" && entry.Mark != seen.Mark
 }
 
-// takeBack is Rivals.TakeBack for an object that the Applier has applied before (isDrift).
-func (p pass) takeBack(ctx context.Context, o desired, uid types.UID) error {
-	sent := o.DeepCopy()
-	sent.SetUID(uid)
-	p.Rivals.Applied(uid, o.hash)
-	return p.Rivals.TakeBack(ctx, uid, o.hash, sent, o.FieldOwner)
-}
-
-// rivalsIn returns the fields that other field managers have set, by the manager, as the API server
-// reports them for an apply without force.
-func rivalsIn(err error) map[string][]string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
+// takeBack returns the fields that are left to other field managers (Rivals.TakeBack) of an object that differs from
+// the wanted one only because other clients have changed its fields.
+func (p pass) takeBack(ctx context.Context, o desired, seen sight, entry Entry) []Left {
+	if o.Yields || p.Rivals == nil || !isDrift(seen, entry, o) {
 		return nil
 	}
-	rivals := map[string][]string{}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Type != metav1.CauseTypeFieldManagerConflict {
-			continue
-		}
-		// conflict with "kubectl-edit" using apps/v1
-		_, rest, _ := strings.Cut(cause.Message, `"`)
-		manager, _, _ := strings.Cut(rest, `"`)
-		rivals[manager] = append(rivals[manager], strings.TrimPrefix(cause.Field, "."))
-	}
-	return rivals
+	sent := o.DeepCopy()
+	sent.SetUID(seen.UID)
+	p.Rivals.Applied(seen.UID, o.hash)
+	return p.Rivals.TakeBack(ctx, seen.UID, o.hash, sent, o.FieldOwner)
 }

@@ -44,6 +44,9 @@
 //
 // # Options per object
 //
+// Object.Yields leaves fields to other field managers that have set them, and Applier.Rivals decides about the fields
+// of objects that do not yield. Change.Left says which fields are left. All other fields are applied.
+//
 // Object.FieldOwner is a field manager for one object. Object.Unowned leaves out the owner
 // reference, for cluster-scoped objects and for objects in other namespaces; ParentAnnotation
 // names the parent instead. Request.Skip leaves objects of the inventory untouched for one

@@ -28,6 +28,10 @@ type Object struct {
 	// would delete the object otherwise. The annotation ParentAnnotation names the parent
 	// instead, and Applier.Delete deletes the object like any other.
 	Unowned bool
+	// Yields leaves each field to another field manager that has set the field to another value since the field was
+	// applied, for as long as Yields is set. An example is a workload with a trait, which is there to change the
+	// workload. Without Yields, Applier.Rivals decides.
+	Yields bool
 }
 
 // ID returns the identity of the object.
@@ -52,6 +56,9 @@ type Entry struct {
 	Hash string
 	// Mark is Observed.Mark after the last apply.
 	Mark string
+	// Left says which fields the last apply left to which field managers (Change.Left), or is empty. Left is only
+	// for readers of the inventory: an Entry without Left is as good.
+	Left string
 }
 
 // desired is an object as Applier sends it, with FieldOwner set.
@@ -59,6 +66,23 @@ type desired struct {
 	Object
 
 	hash string
+}
+
+// yielded ends the Entry.Hash of an object without the fields that were left to other field managers because of
+// Object.Yields: an object that no longer yields is applied again.
+const yielded = "-yielded"
+
+// isApplied reports whether an Entry.Hash is of the wanted content.
+func (o desired) isApplied(hash string) bool {
+	return hash == o.hash || (o.Yields && hash == o.hash+yielded)
+}
+
+// applied records in an Entry that the wanted content was applied but for some fields.
+func (e *Entry) applied(o desired, after Observed, left []Left) {
+	e.UID, e.Hash, e.Mark, e.Left = after.UID, o.hash, after.Mark, textOf(left)
+	if o.Yields && len(left) > 0 {
+		e.Hash += yielded
+	}
 }
 
 // prepare adds Request.Owner and Applier.FieldOwner to the objects of Request.Want, and sorts the
@@ -107,7 +131,7 @@ func intend(have []Entry, want []desired) (all []Entry, news bool) {
 		}
 		e := &all[i]
 		e.Version, e.Wave, e.Note = o.GroupVersionKind().Version, o.Wave, o.Note
-		if e.Hash != "" && e.Hash != o.hash {
+		if e.Hash != "" && !o.isApplied(e.Hash) {
 			e.Hash, e.Mark, news = "", "", true
 		}
 	}

@@ -11,14 +11,12 @@ import (
 const ObstacleRetry = time.Minute
 
 // Obstacle returns what a parent of some kind waits for because of a change. The Outcome is done unless the
-// object is Foreign, Contested, Terminating or Refused.
+// object is Foreign, Terminating or Refused.
 func (c Change) Obstacle(reason, parent string) reconcile.Outcome {
 	switch c.Action {
 	case Foreign:
 		return reconcile.WaitFor(ObstacleRetry, reason, "existing %s is not controlled by this %s: "+
 			"choose another name, or delete the object", c.ID.Short(), parent)
-	case Contested:
-		return reconcile.Wait(reason, "%s: %s", c.ID.Short(), c.Message)
 	case Terminating:
 		return reconcile.Wait(reason, "waiting until the deleted %s no longer exists", c.ID.Short())
 	case Refused:

@@ -21,7 +21,7 @@ func TestObstacle(t *testing.T) {
 			apply.Change{ID: id, Action: apply.Foreign},
 			"existing Deployment/web is not controlled by this App: choose another name, or delete the object", true,
 		},
-		{apply.Change{ID: id, Action: apply.Contested, Message: "a sets b"}, "Deployment/web: a sets b", false},
+		{apply.Change{ID: id, Action: apply.Updated, Left: "a is left to b"}, "", false},
 		{apply.Change{ID: id, Action: apply.Terminating}, "waiting until the deleted Deployment/web no longer exists", false},
 		{
 			apply.Change{ID: id, Action: apply.Refused, Message: "in use"},

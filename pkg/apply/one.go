@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -36,18 +37,13 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 	}
 	var refusal error
 	for range attempts {
-		action := p.decide(seen, *entry, o.hash)
+		action := p.decide(seen, *entry, o)
 		if action != Created && action != Updated {
 			return action, nil
 		}
-		if p.Rivals != nil && isDrift(seen, *entry, o.hash) {
-			if err := p.takeBack(ctx, o, seen.UID); err != nil {
-				return Contested, err
-			}
-		}
-		after, err := p.send(ctx, o, seen)
+		after, left, err := p.send(ctx, o, seen, p.takeBack(ctx, o, seen, *entry))
 		if err == nil {
-			entry.UID, entry.Hash, entry.Mark = after.UID, o.hash, after.Mark
+			entry.applied(o, after, left)
 			p.recheck()
 			if seen.exists && after.Version == seen.Version {
 				action = Unchanged // The API server had nothing to change.
@@ -65,7 +61,7 @@ func (p pass) applyOne(ctx context.Context, o desired, entry *Entry) (Action, er
 }
 
 // decide returns the Action for an object of Request.Want.
-func (p pass) decide(seen sight, entry Entry, sum string) Action {
+func (p pass) decide(seen sight, entry Entry, o desired) Action {
 	switch {
 	case !seen.exists:
 		return Created
@@ -73,7 +69,7 @@ func (p pass) decide(seen sight, entry Entry, sum string) Action {
 		return Foreign
 	case seen.Deleting:
 		return Terminating
-	case entry.UID != seen.UID || entry.Hash != sum || entry.Mark != seen.Mark:
+	case entry.UID != seen.UID || !o.isApplied(entry.Hash) || entry.Mark != seen.Mark:
 		return Updated
 	default:
 		return Unchanged
@@ -90,17 +86,36 @@ func (p pass) owns(seen Observed, entry Entry) bool {
 	return entry.UID != "" && entry.UID == seen.UID
 }
 
-// send creates or changes an object.
-func (p pass) send(ctx context.Context, o desired, seen sight) (Observed, error) {
+// send creates or changes an object, and returns the fields that stay with other field managers: the fields in left
+// and, if the object Yields, all fields that other field managers have set.
+func (p pass) send(ctx context.Context, o desired, seen sight, left []Left) (Observed, []Left, error) {
 	sent := o.DeepCopy()
 	if seen.exists {
 		sent.SetUID(seen.UID)
 	} else {
 		sent.SetResourceVersion(noVersion)
 	}
-	// Client.Apply replaces the content of sent by the answer of the API server.
+	if o.Yields && seen.exists {
+		after, err := p.write(ctx, o, seen, sent.DeepCopy())
+		if left = leftIn(err); len(left) == 0 {
+			return after, nil, err
+		}
+	}
+	if len(left) > 0 {
+		if err := p.leave(ctx, sent, left); err != nil {
+			return Observed{}, nil, err
+		}
+	}
+	after, err := p.write(ctx, o, seen, sent, client.ForceOwnership)
+	return after, left, err
+}
+
+// write sends an object. The content of sent becomes the answer of the API server.
+func (p pass) write(
+	ctx context.Context, o desired, seen sight, sent *unstructured.Unstructured, options ...client.ApplyOption,
+) (Observed, error) {
 	err := p.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(sent),
-		client.FieldOwner(o.FieldOwner), client.ForceOwnership)
+		append(options, client.FieldOwner(o.FieldOwner))...)
 	if err != nil {
 		return Observed{}, err
 	}

@@ -14,13 +14,24 @@ import (
 // changed, so that a controller writes only a changed status. lastTransitionTime changes with
 // Condition.Status.
 func SetSynced(status *oamv1alpha2.ConditionedStatus, message string) bool {
-	synced := oamv1alpha2.Condition{
-		Type: oamv1alpha2.ConditionSynced, Status: metav1.ConditionTrue,
-		Reason: oamv1alpha2.ReasonReconcileSuccess, LastTransitionTime: metav1.Now(),
+	if message == "" {
+		return setSynced(status, metav1.ConditionTrue, oamv1alpha2.ReasonReconcileSuccess, "")
 	}
-	if message != "" {
-		synced.Status, synced.Reason = metav1.ConditionFalse, oamv1alpha2.ReasonReconcileError
-		synced.Message = condition.Clip(message)
+	return setSynced(status, metav1.ConditionFalse, oamv1alpha2.ReasonReconcileError, message)
+}
+
+// SetSyncedWithNote writes the condition Synced as True, with a note that is no fault, such as which field of a
+// workload is left to a trait. Otherwise SetSyncedWithNote is like SetSynced.
+func SetSyncedWithNote(status *oamv1alpha2.ConditionedStatus, note string) bool {
+	return setSynced(status, metav1.ConditionTrue, oamv1alpha2.ReasonReconcileSuccess, note)
+}
+
+func setSynced(
+	status *oamv1alpha2.ConditionedStatus, is metav1.ConditionStatus, reason, message string,
+) bool {
+	synced := oamv1alpha2.Condition{
+		Type: oamv1alpha2.ConditionSynced, Status: is, Reason: reason, LastTransitionTime: metav1.Now(),
+		Message: condition.Clip(message),
 	}
 	i := slices.IndexFunc(status.Conditions, func(c oamv1alpha2.Condition) bool { return c.Type == synced.Type })
 	if i < 0 {

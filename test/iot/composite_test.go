@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -370,6 +371,58 @@ func testAutoscaler(t *testing.T) {
 	if n := *w.deployment("a").Spec.Replicas; n != 4 {
 		t.Errorf("%d replicas: they are not others' to choose", n)
 	}
+}
+
+// testRivalAutoscaler: an autoscaler that sets the number of Pods again, although the spec has replicas, keeps the number.
+// An event says so, all other fields are as the spec requests, and the IotConnector is Ready.
+func testRivalAutoscaler(t *testing.T) {
+	w := newWorld(t)
+	c := w.version1("c", entry("a", "Normalization"))
+	c.Spec.Deployments[0].Replicas = new(int32(1))
+	w.Create(c)
+	w.ready(c)
+	scale := func() {
+		t.Helper()
+		testenv.Eventually(t, func() error {
+			d := w.deployment("a")
+			d.Spec.Replicas = new(int32(2))
+			return w.C.Update(t.Context(), d, client.FieldOwner("autoscaler"))
+		})
+	}
+	pods := func(want int32) {
+		t.Helper()
+		testenv.Eventually(t, func() error {
+			if n := *w.deployment("a").Spec.Replicas; n != want {
+				return fmt.Errorf("%d replicas, want %d", n, want)
+			}
+			return nil
+		})
+	}
+	scale()
+	pods(1) // Taken back once.
+	scale()
+	testenv.Eventually(t, func() error {
+		var list eventsv1.EventList
+		if err := w.C.List(t.Context(), &list, client.InNamespace(w.NS)); err != nil {
+			return err
+		}
+		for _, e := range list.Items {
+			if e.Reason == "FieldsLeft" && strings.Contains(e.Note, "spec.replicas is left to field manager autoscaler") {
+				return nil
+			}
+		}
+		return errors.New("no event says that the field is left")
+	})
+	pods(2)
+	change(w, w.deployment("a"), func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "example.com/other:1" })
+	testenv.Eventually(t, func() error {
+		if image := w.deployment("a").Spec.Template.Spec.Containers[0].Image; image == "example.com/other:1" {
+			return errors.New("another field is not as the spec requests")
+		}
+		return nil
+	})
+	pods(2)
+	w.ready(c)
 }
 
 // testRestricted: Pods pass the restricted Pod Security Standard by default.

@@ -24,6 +24,8 @@ func TestIot(t *testing.T) {
 		"a Deployment that is held":             testHeldDeployment,
 		"drift":                                 testDrift,
 		"an autoscaler":                         testAutoscaler,
+		"a rival autoscaler":                    testRivalAutoscaler,
+		"rival autoscaler":                      testRivalAutoscaler,
 		"restricted Pods":                       testRestricted,
 		"previous version stored":               testUpgrade,
 		"no gap in service":                     testNoGap,

@@ -116,7 +116,8 @@ spec:
 		t.Errorf("%d containers, want the sidecar too", len(containers))
 	}
 	meddle("wordpress:evil")
-	w.get("ContainerizedWorkload", "web", synced("field manager meddler sets"))
+	w.get("ContainerizedWorkload", "web", leaves(`Deployment/web: spec.template.spec.containers[name="wordpress"].image `+
+		"is left to field manager meddler"))
 	w.get("Deployment", "web", image("wordpress:evil"))
 }
 

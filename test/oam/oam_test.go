@@ -61,6 +61,7 @@ func TestOam(t *testing.T) {
 		"changed trait":           testChangedTrait,
 		"deletion":                testDeletion,
 		"questions":               testQuestions,
+		"quiet change":            testQuietChange,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,8 @@ func TestRestart(t *testing.T) {
 }
 
 // TestApplyOnce is O1: with --oam-apply-once-only, what others change in a workload and in a trait stays
-// until the application changes. An operator without the flag restores both.
+// until the application changes. An operator without the flag restores the trait; the field of the workload is left to
+// others, because the workload has a trait.
 func TestApplyOnce(t *testing.T) {
 	first := operator.Start(t, testKinds, func(o *app.Options) { o.Oam.ApplyOnce = true })
 	define(t)
@@ -74,7 +75,8 @@ func TestApplyOnce(t *testing.T) {
 	w.change("Bar", "db-v2", int64(7), "spec", "key")
 	operator.Start(t, testKinds)
 	w.get("BarTrait", "trait", field("a", "spec", "key"))
-	w.get("Bar", "db-v2", field(2, "spec", "key"))
+	w.get("ApplicationConfiguration", "app", leaves("Bar/db-v2: spec.key is left to field manager oam.test"))
+	w.get("Bar", "db-v2", field(7, "spec", "key"))
 }
 
 // TestKilled kills the operator while applications are created, changed and deleted: in the end there

@@ -91,7 +91,7 @@ func testScalerYields(t *testing.T) {
 	w.Delete(w.blank("ManualScalerTrait", "other"))
 	w.gone("ManualScalerTrait", "other")
 	set(9)
-	w.get("ManualScalerTrait", "scaler", synced("field manager autoscaler sets spec.replicas again"))
+	w.get("ManualScalerTrait", "scaler", synced("field manager autoscaler sets spec.replicas of Deployment/child again"))
 	w.get("ManualScalerTrait", "scaler", synced("the trait yields until its spec changes"))
 	w.get("Deployment", "child", field(9, "spec", "replicas"))
 	w.scaler("scaler", 4, "Bar", "parent")

@@ -116,6 +116,20 @@ func synced(message string) func(*unstructured.Unstructured) error {
 	}
 }
 
+// leaves is a condition that an object is synced, and that its message says which fields are left to others.
+func leaves(note string) func(*unstructured.Unstructured) error {
+	return func(u *unstructured.Unstructured) error {
+		conditions, _, _ := unstructured.NestedSlice(u.Object, "status", "conditions")
+		for _, item := range conditions {
+			c := item.(map[string]any)
+			if c["type"] == "Synced" && c["status"] == "True" && c["message"] == note {
+				return nil
+			}
+		}
+		return fmt.Errorf("conditions of %s %s are %v, want the note %q", u.GetKind(), u.GetName(), conditions, note)
+	}
+}
+
 // change reads an object, changes a field and writes the object.
 func (w *world) change(kind, name string, value any, path ...string) {
 	w.T.Helper()

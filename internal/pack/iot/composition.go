@@ -11,6 +11,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/apply"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -169,6 +170,9 @@ func refusals(changes apply.ChangeSet) reconcile.Outcome {
 // report logs the changes, and records an event on the IotConnector. A new IotConnector gets no
 // event: with a thousand new IotConnectors, the events would cost as much as the IotConnectors.
 func (r *reconciler) report(ctx context.Context, p *pass, changes apply.ChangeSet) {
+	if left := changes.Left(); left != "" { // Only the pass that leaves the fields says so.
+		r.events.Eventf(p.IotConnector, nil, "Normal", "FieldsLeft", "Apply", "%s", condition.ClipNote(left))
+	}
 	if !changes.Changed() {
 		return
 	}

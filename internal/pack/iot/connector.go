@@ -36,6 +36,9 @@ const (
 // of the Usage's label from the object is an event, and the retry follows at once.
 const refusedRetry = time.Minute
 
+// rivalry is apply.Rivals.Within: an autoscaler sets the number of Pods again within seconds.
+const rivalry = time.Minute
+
 // reconciler reconciles IotConnectors. The reconciler only runs in the leader.
 type reconciler struct {
 	applier  *apply.Applier
@@ -50,7 +53,9 @@ type reconciler struct {
 func newReconciler(
 	live client.Client, own *reconcile.OwnKind, recorder events.EventRecorder, now clock.PassiveClock, identity Identity,
 ) *reconciler {
-	applier := &apply.Applier{Client: live, FieldOwner: fieldOwner}
+	applier := &apply.Applier{
+		Client: live, FieldOwner: fieldOwner, Rivals: &apply.Rivals{Client: live, Within: rivalry, Clock: now},
+	}
 	stores := &apply.Stores{Parent: own.Kind, Queue: &own.Queue, Applier: applier}
 	applier.View = stores
 	return &reconciler{

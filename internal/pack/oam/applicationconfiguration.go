@@ -2,8 +2,11 @@ package oam
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,6 +24,8 @@ type applicationReconciler struct {
 	*environment
 
 	writer reconcile.Writer
+	// unrecorded says since when an application has waited for the revision of a Component.
+	unrecorded sync.Map // of time.Time by the object.ID of the application
 }
 
 func newApplications(e *environment, writes *reconcile.Writes) *applicationReconciler {
@@ -45,6 +50,8 @@ type applicationPass struct {
 	have []apply.Entry
 	// skip are objects that this pass does not apply.
 	skip []object.ID
+	// left says which fields of the workloads are left to other field managers.
+	left string
 }
 
 func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
@@ -79,6 +86,7 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
 	r.drop(id)
 	r.exchanging.Delete(id)
+	r.unrecorded.Delete(id)
 }
 
 // updateFinalizer adds the finalizer to an ApplicationConfiguration with scopes.
@@ -113,9 +121,22 @@ func (r *applicationReconciler) render(_ context.Context, p *applicationPass) re
 	if p.app, err = render(p.ApplicationConfiguration, from); err != nil {
 		// watcher.Use requeues the ApplicationConfiguration when a kind in from.asked is installed.
 		r.watcher.Use(p.id, slices.Collect(maps.Keys(from.asked))...)
-		return reconcile.Refuse(reasonError, "%s", err)
+		return r.unrendered(p, err)
 	}
+	r.unrecorded.Delete(p.id)
 	return reconcile.Outcome{}
+}
+
+// unrendered returns why an application can't be rendered. A revision that is on its way is no error for
+// workloadPatience: the status stays as the status was.
+func (r *applicationReconciler) unrendered(p *applicationPass, err error) reconcile.Outcome {
+	if _, waits := errors.AsType[*noRevisionError](err); waits {
+		since, _ := r.unrecorded.LoadOrStore(p.id, time.Now())
+		if rest := workloadPatience - time.Since(since.(time.Time)); rest > 0 {
+			return reconcile.WaitFor(rest, reasonPassing, "%s", err)
+		}
+	}
+	return reconcile.Refuse(reasonError, "%s", err)
 }
 
 // watchKinds watches the kinds of all objects of the application, and of its former objects. The
@@ -170,7 +191,7 @@ func (r *applicationReconciler) conclude(
 		return outcome
 	}
 	p.Status.ObservedGeneration = p.Generation
-	if setSynced(&p.Status.ConditionedStatus, outcome) {
+	if setSynced(&p.Status.ConditionedStatus, outcome, p.left) {
 		r.reportOutcome(p, outcome)
 	}
 	return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(r.writeStatus(ctx, p))))

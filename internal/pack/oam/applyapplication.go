@@ -52,7 +52,9 @@ func (r *applicationReconciler) inventory(p *applicationPass) []apply.Entry {
 func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) reconcile.Outcome {
 	var want []apply.Object
 	for _, part := range p.app.parts {
-		want = append(want, apply.Object{Unstructured: part.workload, Wave: workloadWave})
+		hasTraits := len(part.traits) > 0
+		r.bindTraits(object.Of(part.workload, part.workload.GroupVersionKind().GroupKind()), hasTraits)
+		want = append(want, apply.Object{Unstructured: part.workload, Wave: workloadWave, Yields: hasTraits})
 		for _, t := range part.traits {
 			want = append(want, apply.Object{Unstructured: t.object, Wave: traitWave})
 		}
@@ -81,6 +83,7 @@ func (r *applicationReconciler) apply(ctx context.Context, p *applicationPass) r
 	})
 	r.inventories.Store(p.id, result.Inventory)
 	r.reportChanges(p, result.Changes)
+	p.left = result.Changes.Left()
 	p.setWorkloads()
 	p.keepFormer()
 	return r.obstacles(p.id, err, result)
@@ -172,7 +175,8 @@ func (p *applicationPass) setWorkloads() {
 // former workloads of other revisions (formerHistory).
 func (p *applicationPass) keepFormer() {
 	for _, f := range p.former {
-		if !slices.ContainsFunc(p.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool { return sameObjects(w, f) }) {
+		same := func(w oamv1alpha2.WorkloadStatus) bool { return sameObjects(w, f) }
+		if !slices.ContainsFunc(p.Status.Workloads, same) && !p.isHistory(f) {
 			p.Status.Workloads = append(p.Status.Workloads, f)
 		}
 	}
@@ -182,6 +186,23 @@ func (p *applicationPass) keepFormer() {
 			p.Status.HistoryWorkloads = append(p.Status.HistoryWorkloads, f)
 		}
 	}
+}
+
+// isHistory reports whether the workload of a former entry is in status.historyWorkloads, and its traits are those of a
+// current entry: after a restart, nothing of the entry has to be deleted.
+func (p *applicationPass) isHistory(f oamv1alpha2.WorkloadStatus) bool {
+	sameWorkload := func(h oamv1alpha2.HistoryWorkload) bool {
+		return idOf(h.Reference, p.Namespace) == idOf(f.Reference, p.Namespace)
+	}
+	for _, t := range f.Traits {
+		isCurrent := slices.ContainsFunc(p.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool {
+			return slices.ContainsFunc(w.Traits, func(is oamv1alpha2.WorkloadTrait) bool { return is.Reference == t.Reference })
+		})
+		if !isCurrent {
+			return false
+		}
+	}
+	return len(f.Scopes) == 0 && slices.ContainsFunc(p.Status.HistoryWorkloads, sameWorkload)
 }
 
 // sameObjects reports whether two entries of status.workloads name the same workload, traits and

@@ -16,6 +16,10 @@ const (
 	eventCannotApply  = "CannotApplyComponents"
 )
 
+// eventFieldsLeft is the reason of an event that says which fields are left to other field managers. Such an event is
+// recorded when the condition Synced says so for the first time.
+const eventFieldsLeft = "FieldsLeft"
+
 // logChanges logs changes of an object's children of which no event tells.
 func (e *environment) logChanges(parent object.ID, changes apply.ChangeSet) {
 	if changes.Changed() {
@@ -37,10 +41,15 @@ func (r *applicationReconciler) reportChanges(p *applicationPass, changes apply.
 	}
 }
 
-// reportOutcome records an event if this pass has changed the condition Synced to an obstacle. The
+// reportOutcome records an event if this pass has changed the condition Synced to an obstacle, or to other fields that
+// are left to other field managers. The
 // first outcome is in the condition alone: a new ApplicationConfiguration usually waits a moment
 // for the revision of a new Component.
 func (r *applicationReconciler) reportOutcome(p *applicationPass, outcome reconcile.Outcome) {
+	if outcome.IsDone() && p.left != "" {
+		r.events.Eventf(p.ApplicationConfiguration, nil, corev1.EventTypeNormal, eventFieldsLeft, "Apply",
+			"%s", condition.ClipNote(p.left))
+	}
 	if outcome.IsDone() || len(p.recorded.Status.Conditions) == 0 {
 		return
 	}

@@ -15,6 +15,8 @@ type pass[T client.Object] struct {
 	id object.ID
 	// The steps change obj; recorded is the object as the cache has it.
 	obj, recorded T
+	// left says which fields of the object's children are left to other field managers.
+	left string
 }
 
 // controller reconciles one kind of the pack.
@@ -39,13 +41,13 @@ func (c controller[T]) pass() *reconcile.Pass[*pass[T]] {
 	return &reconcile.Pass[*pass[T]]{
 		Read: c.read, Live: c.steps, Writes: c.writer.Writes,
 		Begin: func(id object.ID, obj client.Object) *pass[T] {
-			return &pass[T]{id, obj.DeepCopyObject().(T), obj.(T)}
+			return &pass[T]{id: id, obj: obj.DeepCopyObject().(T), recorded: obj.(T)}
 		},
 		Conclude: func(ctx context.Context, p *pass[T], outcome reconcile.Outcome) reconcile.Outcome {
 			if isPassing(outcome) || p.obj.GetDeletionTimestamp() != nil {
 				return outcome
 			}
-			setSynced(c.status(p.obj), outcome)
+			setSynced(c.status(p.obj), outcome, p.left)
 			_, err := c.writer.Status(ctx, p.id, p.recorded, p.obj, false)
 			return outcome.And(reconcile.Fail(reasonError, client.IgnoreNotFound(err)))
 		},
@@ -68,4 +70,5 @@ func (e *environment) drop(id object.ID) {
 	e.workloads.Units(id)
 	e.engine.WaitFor(id)
 	e.inventories.Delete(id)
+	e.traited.Delete(id)
 }

@@ -133,8 +133,9 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 	u.SetNamespace(target.ID.Namespace)
 	u.SetName(target.ID.Name)
 	u.SetUID(target.UID)
-	if err := rivals.TakeBack(ctx, target.ID, spec, u, manager); err != nil {
-		return reconcile.Wait(reasonError, "%s: %s: the trait yields until its spec changes", target.ID.Short(), err)
+	if left := rivals.TakeBack(ctx, target.ID, spec, u, manager); len(left) > 0 {
+		return reconcile.Wait(reasonError, "field manager %s sets %s of %s again and again: "+
+			"the trait yields until its spec changes", left[0].Manager, left[0].Field, target.ID.Short())
 	}
 	err = r.live.Apply(ctx, client.ApplyConfigurationFromUnstructured(u),
 		client.FieldOwner(manager), client.ForceOwnership)

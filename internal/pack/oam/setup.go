@@ -46,6 +46,8 @@ type environment struct {
 	// the mark of each object: the published statuses have no fields for these values. After a
 	// restart the operator applies each object once more, which changes nothing.
 	inventories sync.Map // of []apply.Entry by object.ID
+	// traited says of each ContainerizedWorkload of an application whether the ContainerizedWorkload has traits.
+	traited sync.Map // of bool by object.ID
 	// exchanging has the ApplicationConfigurations that pass data: every change of an object of
 	// such an ApplicationConfiguration requeues it.
 	exchanging sync.Map // by object.ID

@@ -28,6 +28,10 @@ func (e *environment) sourcesIn(namespace string) namespaced {
 	return namespaced{e, namespace, map[schema.GroupKind]bool{}}
 }
 
+// noRevisionError says that the current spec of a Component has no revision yet. Usually the revision is recorded in a
+// moment.
+type noRevisionError struct{ *relation.FieldError }
+
 // component implements sources. A Component without a revision for its current spec counts as
 // missing: the workload has the revision as a label, so a workload without the revision would be
 // written twice.
@@ -42,7 +46,7 @@ func (s namespaced) component(c *oamv1alpha2.ApplicationConfigurationComponent) 
 	}
 	revision, ok := latestRevision(found)
 	if !ok {
-		return component{}, relation.Wrong(field, "Component/%s has no revision yet", c.ComponentName)
+		return component{}, &noRevisionError{relation.Wrong(field, "Component/%s has no revision yet", c.ComponentName)}
 	}
 	return component{found.Name, revision, found.Spec, found.Labels, found.Annotations, authorise.AuthorsOf(found)}, nil
 }

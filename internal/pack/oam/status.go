@@ -21,11 +21,11 @@ func isPassing(outcome reconcile.Outcome) bool {
 }
 
 // setSynced writes an outcome as the published condition Synced, and reports whether the condition
-// has changed.
-func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome) bool {
-	message := ""
-	if !outcome.IsDone() {
-		message = outcome.Message()
+// has changed. left says which fields are left to other field managers, and becomes the message of an object that is as
+// its spec requests.
+func setSynced(status *oamv1alpha2.ConditionedStatus, outcome reconcile.Outcome, left string) bool {
+	if outcome.IsDone() {
+		return oam.SetSyncedWithNote(status, left)
 	}
-	return oam.SetSynced(status, message)
+	return oam.SetSynced(status, outcome.Message())
 }

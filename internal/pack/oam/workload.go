@@ -82,7 +82,7 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 		unstructured.RemoveNestedField(content, "status")
 		unstructured.RemoveNestedField(content, "metadata", "creationTimestamp")
 		unstructured.RemoveNestedField(content, "spec", "template", "metadata", "creationTimestamp")
-		want = append(want, apply.Object{Unstructured: u})
+		want = append(want, apply.Object{Unstructured: u, Yields: r.hasTraits(p)})
 	}
 	version, kind := containerizedKind.ToAPIVersionAndKind()
 	result, err := r.applier.Apply(ctx, apply.Request{
@@ -104,7 +104,36 @@ func (r workloadReconciler) apply(ctx context.Context, p *workloadPass) reconcil
 		})
 	}
 	r.logChanges(p.id, result.Changes)
+	p.left = result.Changes.Left()
 	return r.obstacles(p.id, err, result)
+}
+
+// bindTraits records whether a workload has traits in its application. A ContainerizedWorkload is reconciled again when
+// that changes: its children yield to field managers only for as long as the workload has a trait.
+func (e *environment) bindTraits(workload object.ID, has bool) {
+	if workload.GroupKind() != containerizedKind.GroupKind() {
+		return
+	}
+	if before, known := e.traited.Swap(workload, has); known && before != has {
+		e.engine.Requeue(workload)
+	}
+}
+
+// hasTraits reports whether a ContainerizedWorkload has traits in its application. After a restart, and before the
+// first pass over the application, the status of the application tells.
+func (r workloadReconciler) hasTraits(p *workloadPass) bool {
+	if has, known := r.traited.Load(p.id); known {
+		return has.(bool)
+	}
+	owner := metav1.GetControllerOf(p.obj)
+	if owner == nil || owner.Kind != applicationKind.Kind {
+		return false
+	}
+	app, _ := r.engine.Get(in(applicationKind, p.obj.Namespace, owner.Name)).(*oamv1alpha2.ApplicationConfiguration)
+	return app != nil && app.UID == owner.UID &&
+		slices.ContainsFunc(app.Status.Workloads, func(w oamv1alpha2.WorkloadStatus) bool {
+			return len(w.Traits) > 0 && idOf(w.Reference, p.obj.Namespace) == p.id
+		})
 }
 
 // obstacles returns the Outcome of Applier.Apply for a parent.
