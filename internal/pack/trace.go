@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 
+	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -127,7 +128,7 @@ func (r Reading) Finalizers(
 // Composed returns the traces of objects of some resources (composers) that own objects of other resources:
 // the owner references of the owned objects, then the finalizers of the composers.
 func (r Reading) Composed(
-	ctx context.Context, composers, owned []schema.GroupVersionResource, finalizer string,
+	ctx context.Context, composers, owned []schema.GroupVersionResource, finalizer object.Finalizer,
 ) (Traces, error) {
 	var all Traces
 	var finalizers []Trace
@@ -140,8 +141,9 @@ func (r Reading) Composed(
 		for i := range list {
 			obj := &list[i]
 			kept[obj.UID] = obj.DeletionTimestamp == nil || slices.Contains(obj.Finalizers, metav1.FinalizerOrphanDependents)
-			if slices.Contains(obj.Finalizers, finalizer) {
-				finalizers = append(finalizers, Trace{Resource: resource, Object: obj, Finalizers: []string{finalizer}})
+			if finalizer.On(obj) {
+				ours := slices.DeleteFunc(slices.Clone(obj.Finalizers), func(f string) bool { return !finalizer.Is(f) })
+				finalizers = append(finalizers, Trace{Resource: resource, Object: obj, Finalizers: ours})
 			}
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -35,6 +37,31 @@ type ApplyOption func(*applying)
 type applying struct {
 	config    *rest.Config
 	namespace string
+	warnings  warnings
+}
+
+// warnings collects what the API server warns of.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+	// excused are parts of warnings that a test expects.
+	excused []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(code int, _, text string) {
+	isExcused := func(part string) bool { return strings.Contains(text, part) }
+	if code != 299 || text == "" || slices.ContainsFunc(w.excused, isExcused) { // RFC 9111 has no other code.
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// Warned excuses warnings that contain a text.
+func Warned(parts ...string) ApplyOption {
+	return func(a *applying) { a.warnings.excused = append(a.warnings.excused, parts...) }
 }
 
 // In sets metadata.namespace of namespaced objects that name no namespace. Without In, such objects
@@ -51,7 +78,8 @@ func With(config *rest.Config) ApplyOption {
 // Apply applies the objects of a YAML text, which may hold several documents, by
 // server-side apply and in their order. It returns them as the API server
 // answered. After a CustomResourceDefinition it waits until its kind is served,
-// so that objects of that kind may follow.
+// so that objects of that kind may follow. A warning of the API server fails the test, unless
+// [Warned] excuses the warning: users would see the warning with every kubectl apply.
 func Apply(tb testing.TB, text string, opts ...ApplyOption) []*unstructured.Unstructured {
 	tb.Helper()
 	applied, err := TryApply(tb, text, opts...)
@@ -81,9 +109,14 @@ func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.
 	}
 	// shared.kinds is the RESTMapper of all tests: a RESTMapper of this call would read discovery
 	// anew for each text.
+	how.config = rest.CopyConfig(how.config)
+	how.config.WarningHandler = &how.warnings
 	applied, err := how.apply(tb.Context(), text, shared.kinds)
 	if isOutdated(err) {
-		return how.apply(tb.Context(), text, nil)
+		applied, err = how.apply(tb.Context(), text, nil)
+	}
+	for _, warning := range how.warnings.texts {
+		tb.Errorf("testenv: a manifest is applied with a warning: %s", warning)
 	}
 	return applied, err
 }

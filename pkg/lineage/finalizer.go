@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinship-dev/kinship/pkg/lists"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // Waits is the set of objects that a [Finalizer] waits for.
@@ -46,6 +47,14 @@ type Finalizer struct {
 	Waits Waits
 	// Deletes is true if By deletes the objects in Waits, as for foregroundDeletion.
 	Deletes bool
+}
+
+// Named returns a [Finalizer] for each name of an [object.Finalizer]: the present name and the former names.
+func Named(names object.Finalizer, f Finalizer) []Finalizer {
+	return lists.Map(append([]string{names.Name}, names.Former...), func(name string) Finalizer {
+		f.Name = name
+		return f
+	})
 }
 
 // namespaceFinalizer is in spec.finalizers of a Namespace instead of metadata.finalizers.

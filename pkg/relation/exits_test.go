@@ -12,7 +12,8 @@ import (
 )
 
 // TestRingAfterChanges: while objects change their labels and declarers their edges, [relation.Force.Ring] finds a ring
-// exactly if a search through every object finds one, and each object of the ring needs the next.
+// exactly if a search through every object finds one, and each object of the ring needs the next. Before the Waker is
+// told of a change, a ring may be overlooked, and no ring is found that is none.
 func TestRingAfterChanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		store := exists()
@@ -28,10 +29,16 @@ func TestRingAfterChanges(t *testing.T) {
 			}
 			return matching("app", apps.Draw(t, role))
 		}
+		var untold []relation.Change
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 2).Draw(t, "step") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
-				changeObject(t, &w, store, inNS(names.Draw(t, "object")), apps.Draw(t, "app"))
+				untold = append(untold, changeObject(t, store, inNS(names.Draw(t, "object")), apps.Draw(t, "app")))
+			case 3:
+				for _, c := range untold {
+					w.Changed(c)
+				}
+				untold = nil
 			case 1:
 				id := declarer(rapid.IntRange(0, 3).Draw(t, "declarer"))
 				var edges []relation.Edge
@@ -40,15 +47,14 @@ func TestRingAfterChanges(t *testing.T) {
 				}
 				w.Declare(id, edges)
 			default:
-				checkRing(t, w.Force, relation.Edge{Source: end("asked source"), Target: end("asked target")})
+				checkRing(t, w.Force, relation.Edge{Source: end("asked source"), Target: end("asked target")}, len(untold) == 0)
 			}
 		}
 	})
 }
 
-// changeObject gives an object a label, or deletes the object, and tells the Waker.
-func changeObject(t *rapid.T, w *relation.Waker, store cluster, id object.ID, label string) {
-	var c relation.Change
+// changeObject gives an object a label, or deletes the object, and returns the change.
+func changeObject(t *rapid.T, store cluster, id object.ID, label string) (c relation.Change) {
 	if old, had := store.objects[id]; had {
 		c.Old = &old
 	}
@@ -58,11 +64,12 @@ func changeObject(t *rapid.T, w *relation.Waker, store cluster, id object.ID, la
 		c.New = &relation.Object{ID: id, Labels: app(label)}
 		store.objects[id] = *c.New
 	}
-	w.Changed(c)
+	return c
 }
 
-// checkRing compares Ring with a search that follows every edge from every object.
-func checkRing(t *rapid.T, f relation.Force, asked relation.Edge) {
+// checkRing compares Ring with a search that follows every edge from every object. If the Waker knows every change,
+// Ring overlooks nothing.
+func checkRing(t *rapid.T, f relation.Force, asked relation.Edge, knowsAll bool) {
 	stands := func(ref relation.Ref, id object.ID) bool {
 		obj, has := f.Exists.(cluster).objects[id]
 		return ref.ID == id || (has && ref.Matches(obj))
@@ -84,7 +91,7 @@ func checkRing(t *rapid.T, f relation.Force, asked relation.Edge) {
 	}
 	want := slices.ContainsFunc(reached, func(id object.ID) bool { return stands(asked.Source, id) })
 	ring, err := f.Ring(t.Context(), asked)
-	if err != nil || (ring != nil) != want {
+	if err != nil || (ring != nil && !want) || (ring == nil && want && knowsAll) {
 		t.Fatalf("%v: ring %v, error %v; want a ring: %t", asked, ring, err, want)
 	}
 	for i := range len(ring) - 1 {

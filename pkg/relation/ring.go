@@ -33,7 +33,19 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, ringPatience)
 	defer cancel()
-	s := search{Force: f, goal: e.Source}
+	if ring, err := f.ring(ctx, e, f.exitsOf); ring == nil || err != nil {
+		return nil, err
+	}
+	// An object may have left a selector since the exits were remembered: a ring is searched for again without them.
+	return f.ring(ctx, e, func(end Ref) []object.ID {
+		ids, _ := f.findExits(end)
+		return ids
+	})
+}
+
+// ring is Ring with a function that returns the exits of a selector.
+func (f Force) ring(ctx context.Context, e Edge, exits func(Ref) []object.ID) ([]object.ID, error) {
+	s := search{Force: f, goal: e.Source, exits: exits}
 	late := false
 	path, whole := graph.Find(s.members(e.Target), maxReached, func(id object.ID) []object.ID {
 		late = late || ctx.Err() != nil
@@ -55,7 +67,7 @@ func (f Force) Ring(ctx context.Context, e Edge) ([]object.ID, error) {
 // maxReached objects away. If a ring passes through one of the ends, its edges are among these
 // edges.
 func (f Force) behind(ends []Ref, visit func(declarer object.ID)) {
-	s := search{Force: f}
+	s := search{Force: f, exits: f.exitsOf}
 	from := make([]object.ID, 0, len(ends))
 	for _, end := range ends {
 		from = append(from, s.members(end)...)
@@ -72,6 +84,8 @@ type search struct {
 
 	// goal is the end of a ring, or zero if every object behind the beginning is to be found.
 	goal Ref
+	// exits returns the exits of a selector.
+	exits func(Ref) []object.ID
 	// sources are the selections whose edges were followed, and targets the selectors whose members were returned.
 	sources map[*selection]struct{}
 	targets map[string]struct{}
@@ -120,7 +134,7 @@ func (s *search) members(end Ref) []object.ID {
 		s.targets = map[string]struct{}{}
 	}
 	s.targets[key] = struct{}{}
-	ids := s.exitsOf(end)
+	ids := s.exits(end)
 	if id, found := s.goalAmong(end); found {
 		return append([]object.ID{id}, ids...)
 	}

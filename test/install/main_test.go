@@ -31,7 +31,7 @@ import (
 
 const (
 	lockLabel = "crossplane.io/in-use"
-	finalizer = "usage.apiextensions.crossplane.io"
+	finalizer = "usage.kinship.dev/in-use"
 )
 
 func TestMain(m *testing.M) {

@@ -246,7 +246,7 @@ func testHealthScope(t *testing.T) {
 	w.write(webComponent)
 	w.write(webApplication + scopes)
 	app := w.get("ApplicationConfiguration", "app", synced(""))
-	if got := app.GetFinalizers(); len(got) != 1 || got[0] != "scope.finalizer.core.oam.dev" {
+	if got := app.GetFinalizers(); len(got) != 1 || got[0] != "oam.kinship.dev/scopes" {
 		t.Errorf("finalizers are %v", got)
 	}
 	w.get("HealthScope", "health", field(1, "status", "scopeHealthCondition", "total"))

@@ -66,7 +66,7 @@ func TestLarge(t *testing.T) {
 				t.Errorf("deletion: %v, want a conflict", err)
 			}
 			l.checkForeign(used, grow, "")
-			l.checkForeign(u, grow, "usage.apiextensions.crossplane.io")
+			l.checkForeign(u, grow, "usage.kinship.dev/in-use")
 			l.Delete(using)
 			l.free(using)
 			testenv.Eventually(t, func() error { return l.C.Delete(t.Context(), used) })
@@ -107,7 +107,7 @@ func (l land) free(obj client.Object) {
 			return client.IgnoreNotFound(err)
 		}
 		obj.SetFinalizers(slices.DeleteFunc(obj.GetFinalizers(), func(f string) bool {
-			return f != "usage.apiextensions.crossplane.io"
+			return f != "usage.kinship.dev/in-use"
 		}))
 		return l.C.Update(l.T.Context(), obj)
 	})

@@ -7,6 +7,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/pack"
+	"github.com/kinship-dev/kinship/pkg/object"
 )
 
 // traces returns the owner references of composed objects and the finalizers of IotConnectors.
@@ -22,5 +23,5 @@ func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 		azureBindingKind.GroupVersion().WithResource("azureidentitybindings"),
 	}
 	composers := []schema.GroupVersionResource{iotv1alpha1.GroupVersion.WithResource(connectors)}
-	return r.Composed(ctx, composers, owned, finalizer)
+	return r.Composed(ctx, composers, owned, object.Finalizer{Name: finalizer})
 }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	"github.com/kinship-dev/kinship/pkg/apply"
@@ -94,13 +93,13 @@ func (r *applicationReconciler) updateFinalizer(ctx context.Context, p *applicat
 	if slices.ContainsFunc(p.Spec.Components, func(c oamv1alpha2.ApplicationConfigurationComponent) bool {
 		return len(c.Scopes) > 0
 	}) {
-		controllerutil.AddFinalizer(p.ApplicationConfiguration, finalizer)
+		finalizer.Add(p.ApplicationConfiguration)
 	}
 	return r.writeObject(ctx, p)
 }
 
 func (r *applicationReconciler) removeFinalizer(ctx context.Context, p *applicationPass) reconcile.Outcome {
-	controllerutil.RemoveFinalizer(p.ApplicationConfiguration, finalizer)
+	finalizer.Remove(p.ApplicationConfiguration)
 	return r.writeObject(ctx, p)
 }
 

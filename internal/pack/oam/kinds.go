@@ -12,11 +12,7 @@ import (
 const (
 	// fieldOwner is the field manager of the pack, and the prefix of the field manager of each
 	// trait.
-	fieldOwner = "kinship-oam"
-	// finalizer keeps an ApplicationConfiguration until its workloads have left all scopes. The
-	// name is published.
-	finalizer = "scope.finalizer.core.oam.dev"
-
+	fieldOwner    = "kinship-oam"
 	configuration = "kinship-oam"
 	authorsPath   = "/mutate-oam-authors"
 	validatePath  = "/validate-oam"
@@ -28,6 +24,10 @@ const (
 	scalers      = "manualscalertraits"
 	healthScopes = "healthscopes"
 )
+
+// finalizer keeps an ApplicationConfiguration until its workloads have left all scopes. The former name is the
+// published one, without a path.
+var finalizer = object.Finalizer{Name: "oam.kinship.dev/scopes", Former: []string{"scope.finalizer.core.oam.dev"}}
 
 var (
 	group = oamv1alpha2.GroupVersion.Group

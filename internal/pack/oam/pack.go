@@ -38,9 +38,9 @@ func Pack(options Options) pack.Pack {
 		},
 		AddToScheme: oamv1alpha2.AddToScheme,
 		Relations:   Relations,
-		Finalizers: []lineage.Finalizer{{
-			Name: finalizer, By: "the operator", When: "the workloads of the application are out of its scopes",
-		}},
+		Finalizers: lineage.Named(finalizer, lineage.Finalizer{
+			By: "the operator", When: "the workloads of the application are out of its scopes",
+		}),
 		Rules:   func() []rbacv1.PolicyRule { return rules(options) },
 		Objects: objects,
 		Doubt:   forgetAuthors,

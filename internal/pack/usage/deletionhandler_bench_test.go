@@ -37,7 +37,7 @@ func BenchmarkRefuse(b *testing.B) {
 			By: &sharedv1alpha1.Resource{APIVersion: "v1", Kind: "ConfigMap", ResourceRef: end("using%d", i)},
 		}}
 		u.Namespace, u.Name, u.UID = "ns", fmt.Sprintf("u%d", i), types.UID(fmt.Sprint(i))
-		u.Finalizers = []string{finalizer}
+		u.Finalizers = []string{finalizer.Name}
 		h.ledger.Declared.Set(identify(u), extract(u, h.ledger.watcher))
 	}
 	reviews := make([][]byte, 100)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
@@ -14,7 +13,7 @@ import (
 
 // removeFinalizer removes the finalizer; then the API server deletes the Usage.
 func (r *reconciler) removeFinalizer(ctx context.Context, p *pass) reconcile.Outcome {
-	if p.memory.finalized || !controllerutil.RemoveFinalizer(p.usage, finalizer) {
+	if p.memory.finalized || !finalizer.Remove(p.usage) {
 		return reconcile.Outcome{}
 	}
 	_, err := r.writer.Object(ctx, p.id, p.seen, p.usage)

@@ -78,7 +78,7 @@ func newTestLedger(tb testing.TB) *ledger {
 	u := &protectionv1beta1.Usage{Spec: sharedv1alpha1.UsageSpec{Of: sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "precious"},
 	}, Reason: new("it is precious")}}
-	u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "keep", "uid", []string{finalizer}
+	u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "keep", "uid", []string{finalizer.Name}
 	l.Declared.Set(identify(u), extract(u, watcher))
 	if len(l.Declared.Declared(identify(u))) == 0 {
 		tb.Fatal("nothing is protected")

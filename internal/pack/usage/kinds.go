@@ -14,12 +14,16 @@ import (
 
 // Names of the published API, on which tools and manifests rely.
 const (
-	finalizer         = "usage.apiextensions.crossplane.io"
 	lockLabel         = "crossplane.io/in-use"
 	lockValue         = "true"
 	detailsAnnotation = "crossplane.io/usage-details"
 	composedLabel     = "crossplane.io/composite"
 )
+
+// finalizer keeps a Usage until its lock is removed. The former name is the published one, without a path.
+var finalizer = object.Finalizer{
+	Name: "usage.kinship.dev/in-use", Former: []string{"usage.apiextensions.crossplane.io"},
+}
 
 // usage is implemented by the three kinds.
 type usage interface {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
@@ -17,7 +15,7 @@ import (
 // writeMetadata writes while the Usage waits for its using object, too: the garbage collector
 // would delete the Usage for an ownerReference to a former object.
 func (r *reconciler) writeMetadata(ctx context.Context, p *pass) reconcile.Outcome {
-	controllerutil.AddFinalizer(p.usage, finalizer)
+	finalizer.Add(p.usage)
 	annotate(p.usage, detailsAnnotation, describe(p.usage))
 	return r.writeObject(ctx, p).And(p.waitsForUsing)
 }

@@ -28,7 +28,7 @@ func TestWriteMetadata(t *testing.T) {
 		t.Fatal(outcome.Message())
 	}
 	r.read(u)
-	if !slices.Contains(u.Finalizers, finalizer) || len(u.OwnerReferences) != 1 ||
+	if !slices.Contains(u.Finalizers, finalizer.Name) || len(u.OwnerReferences) != 1 ||
 		u.Annotations[detailsAnnotation] != "ConfigMap/using uses ConfigMap/used" {
 		t.Errorf("metadata is %+v", u.ObjectMeta)
 	}

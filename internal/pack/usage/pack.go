@@ -46,10 +46,9 @@ func Pack(options Options) pack.Pack {
 		},
 		AddToScheme: schemeBuilder.AddToScheme,
 		Relations:   Relations,
-		Finalizers: []lineage.Finalizer{{
-			Name: finalizer, By: "the operator", When: "what uses the protected object is gone",
-			Waits: lineage.WaitsForSources,
-		}},
+		Finalizers: lineage.Named(finalizer, lineage.Finalizer{
+			By: "the operator", When: "what uses the protected object is gone", Waits: lineage.WaitsForSources,
+		}),
 		Locks:     locks(),
 		Rules:     func() []rbacv1.PolicyRule { return rules(options) },
 		EditRoles: func(kinds []string) []*rbacv1.ClusterRole { return editRoles(options, kinds) },

@@ -18,7 +18,7 @@ func reaching(used string) *protectionv1beta1.Usage {
 		APIVersion: "v1", Kind: "ConfigMap",
 		ResourceRef: &sharedv1alpha1.ResourceRef{Namespace: "out", Name: used},
 	}, Reason: new("precious")}}
-	u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "u", "first", []string{finalizer}
+	u.Namespace, u.Name, u.UID, u.Finalizers = "ns", "u", "first", []string{finalizer.Name}
 	return u
 }
 

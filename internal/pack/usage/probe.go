@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -31,7 +30,7 @@ func probe(ctx context.Context, c client.Client, namespace string) error {
 	if err := c.Create(ctx, u, client.DryRunAll); err != nil {
 		return fmt.Errorf("try webhook %s: %w", defaultName, err)
 	}
-	if !controllerutil.ContainsFinalizer(u, finalizer) {
+	if !finalizer.On(u) {
 		return errors.New("the API server does not call webhook " + defaultName + " yet")
 	}
 	return pack.Probe(ctx, c, itself, validateName, "Usages")

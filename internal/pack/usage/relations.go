@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -47,7 +46,7 @@ func isContainer(gk schema.GroupKind) bool {
 // finalizer has no edges: if this Usage was deleted, its lock would stay.
 func extract(u usage, kinds relation.Kinds) []relation.Edge {
 	spec := u.UsageSpec()
-	if !controllerutil.ContainsFinalizer(u, finalizer) {
+	if !finalizer.On(u) {
 		return nil
 	}
 	target, err := refOf(u, &spec.Of, kinds)

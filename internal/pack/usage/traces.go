@@ -13,8 +13,7 @@ import (
 func traces(ctx context.Context, r pack.Reading) (pack.Traces, error) {
 	var all pack.Traces
 	for _, k := range kinds {
-		ours := func(f string) bool { return f == finalizer }
-		found, err := r.Finalizers(ctx, k.GroupVersion().WithResource(k.resource), "", ours)
+		found, err := r.Finalizers(ctx, k.GroupVersion().WithResource(k.resource), "", finalizer.Is)
 		if err != nil {
 			return all, err
 		}

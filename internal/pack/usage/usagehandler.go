@@ -9,7 +9,6 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -63,7 +62,7 @@ func (h *usageHandler) Default(ctx context.Context, req admission.Request) admis
 	}
 	judged := h.dropFormerOwners(ctx, u, old)
 	if old == nil {
-		controllerutil.AddFinalizer(u, finalizer)
+		finalizer.Add(u)
 	}
 	if old == nil && !judged {
 		h.addKnownOwner(u)
@@ -161,7 +160,7 @@ func (h *usageHandler) checkAuthority(ctx context.Context, user authenticationv1
 // the Usage with a warning: the object is protected either way, and a user with thousands of
 // Usages must not keep other users from protecting their objects.
 func (h *usageHandler) checkRing(ctx context.Context, u usage) admission.Response {
-	controllerutil.AddFinalizer(u, finalizer)
+	finalizer.Add(u)
 	for _, e := range extract(u, h.ledger.watcher) {
 		if e.Content != nil {
 			continue
