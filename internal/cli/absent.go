@@ -26,8 +26,7 @@ func (q *question) explainAbsence(ctx context.Context, cluster *lineage.Cluster,
 	if failed != nil {
 		return failed
 	}
-	q.warn(absence.Skipped)
-	return fmt.Errorf("%w\n%s", err, absentText(absence))
+	return fmt.Errorf("%w\n%s", err, strings.TrimSpace(absentText(absence)+"\n"+unseen(absence.Skipped)))
 }
 
 // absentText returns which objects name a missing object, and the next step.

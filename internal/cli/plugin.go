@@ -168,22 +168,30 @@ func colour(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(file.Fd()))
 }
 
-// warn prints the Skipped kinds of an answer to IOStreams.ErrOut.
+// warn prints the kinds that an answer could not see to IOStreams.ErrOut, after the answer. JSON has the field skipped.
 func (q *question) warn(skipped []lineage.Skipped) {
+	if text := unseen(skipped); text != "" && q.output != "json" {
+		fmt.Fprintln(q.ErrOut, text)
+	}
+}
+
+// unseen returns one line about the kinds that an answer could not see, or "".
+func unseen(skipped []lineage.Skipped) string {
 	if len(skipped) == 0 {
-		return
+		return ""
 	}
 	var causes []string
 	resources := map[string][]string{}
 	for _, s := range skipped {
-		cause := s.Where() + ": " + s.Reason
+		cause := s.Where() + " (" + s.Reason + ")"
 		if _, known := resources[cause]; !known {
 			causes = append(causes, cause)
 		}
 		resources[cause] = append(resources[cause], s.GroupResource().String())
 	}
-	fmt.Fprintln(q.ErrOut, "The answer may be incomplete. Not seen:")
+	texts := make([]string, 0, len(causes))
 	for _, cause := range causes {
-		fmt.Fprintf(q.ErrOut, "  %s: %s\n", render.Plain(cause), strings.Join(resources[cause], ", "))
+		texts = append(texts, strings.Join(resources[cause], ", ")+" "+cause)
 	}
+	return render.Plain("The answer may be incomplete. Not seen: " + strings.Join(texts, "; ") + ".")
 }

@@ -26,8 +26,9 @@ func newTree(streams genericiooptions.IOStreams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		err = q.writeTree(tree)
 		q.warn(tree.Skipped)
-		return q.writeTree(tree)
+		return err
 	}
 	cmd := q.command(&cobra.Command{
 		Use:   "tree",

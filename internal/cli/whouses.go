@@ -20,12 +20,12 @@ func newWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q.warn(users.Skipped)
 		if err := q.writeUsers(users); err != nil {
 			return err
 		}
 		q.writeLock(users)
 		q.hint(node, users)
+		q.warn(users.Skipped)
 		return nil
 	}
 	return q.command(&cobra.Command{

@@ -21,8 +21,9 @@ func newWhy(streams genericiooptions.IOStreams) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		err = q.writeExplanation(explanation)
 		q.warn(explanation.Skipped)
-		return q.writeExplanation(explanation)
+		return err
 	}
 	return q.command(&cobra.Command{
 		Use:   "why",

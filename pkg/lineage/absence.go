@@ -46,7 +46,7 @@ func (c *Cluster) Absence(ctx context.Context, id object.ID) (*Absence, error) {
 			a.NamedBy = append(a.NamedBy, e)
 		}
 	}
-	a.Skipped = c.Skipped()
+	a.Skipped = c.skippedFor(n)
 	return a, contextError(ctx, id)
 }
 

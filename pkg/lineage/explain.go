@@ -30,7 +30,10 @@ type Finding struct {
 	Because []*Finding `json:"because,omitempty"`
 
 	enforced bool // a Usage that refuses deletions now
-	first    bool // Next deletes nothing, and the steps of other findings need Next
+	// removal is the step without the object that can be deleted afterwards, if the object needs the removal of something
+	// else before its deletion: "delete Usage/a (ask its owner)".
+	removal string
+	first   bool // Next deletes nothing, and the steps of other findings need Next
 }
 
 // Topic is the subject of a [Finding].
@@ -72,10 +75,14 @@ func (c *Cluster) Explain(ctx context.Context, n *Node) (*Explanation, error) {
 	e := &Explanation{Node: n, Findings: slices.Concat(
 		findings, protections, x.lockFindings(ctx, n, protections), x.holderFindings(ctx, n), x.referrerFindings(n),
 	)}
-	if e.Next = nextStep(e.Findings); e.Next == "" {
+	e.Next = nextStep(e.Findings)
+	if removals := removalsOf(e.Findings, e.Next); len(removals) > 1 {
+		e.Next = x.stepToDelete(n, strings.Join(removals, ", and "))
+	}
+	if e.Next == "" {
 		e.Next = nothingToDo(n, c.trials.Get(n))
 	}
-	e.Skipped = c.Skipped()
+	e.Skipped = c.skippedFor(n)
 	return e, contextError(ctx, n.ID)
 }
 
@@ -99,6 +106,32 @@ func rootStep(findings []*Finding, accept func(*Finding) bool) string {
 		}
 	}
 	return ""
+}
+
+// maxRemovals is how many removals [Explanation.Next] names.
+const maxRemovals = 5
+
+// removalsOf returns everything that has to be removed before an object can be deleted, if the next step is one of
+// these removals, and each removal once.
+func removalsOf(findings []*Finding, next string) []string {
+	var all []string
+	isNext := false
+	for _, f := range findings {
+		if f.removal == "" {
+			continue
+		}
+		isNext = isNext || f.Next == next
+		if !slices.Contains(all, f.removal) {
+			all = append(all, f.removal)
+		}
+	}
+	if !isNext {
+		return nil
+	}
+	if more := len(all) - maxRemovals; more > 0 {
+		all = append(all[:maxRemovals], fmt.Sprintf("remove %d more that are listed above", more))
+	}
+	return all
 }
 
 // nothingToDo returns [Explanation.Next] where no finding has a step.

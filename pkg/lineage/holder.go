@@ -82,7 +82,7 @@ func (x *explainer) holderFindings(ctx context.Context, n *Node) []*Finding {
 	return findEach(n.ID, holders, func(h neighbour) *Finding {
 		return &Finding{
 			About: h.ID, Topic: aboutProtection, Text: "its deletion would wait: " + refersToIt(h),
-			Next: x.stepToDelete(n, step),
+			Next: x.stepToDelete(n, step), removal: step,
 		}
 	})
 }

@@ -57,10 +57,11 @@ func (x *explainer) enforcedFindings(ctx context.Context, n *Node, e relation.Ed
 	})
 	if len(users) == 0 {
 		reason := cmp.Or(x.node(e.Declarer).text("spec", "reason"), "no reason given")
+		removal := fmt.Sprintf("delete %s (ask its owner whether it is still needed)", e.Declarer)
 		findings = append(findings, &Finding{
 			About: e.Declarer, Topic: aboutProtection,
 			Text: fmt.Sprintf("%s: %s protects it: %q", text, e.Declarer, reason),
-			Next: x.stepToDelete(n, fmt.Sprintf("delete %s (ask its owner whether it is still needed)", e.Declarer)),
+			Next: x.stepToDelete(n, removal), removal: removal,
 		})
 	}
 	for _, f := range findings {
@@ -84,7 +85,8 @@ func (x *explainer) userFinding(ctx context.Context, n, user *Node, e relation.E
 		f.Next = fmt.Sprintf("wait until %s is gone", user.ID)
 		f.Because = x.follow(ctx, user, x.deletionFindings)
 	default:
-		f.Next = x.stepToDelete(n, x.deleteStep(user))
+		f.removal = x.deleteStep(user)
+		f.Next = x.stepToDelete(n, f.removal)
 	}
 	return f
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -55,6 +56,21 @@ func (c *Cluster) Skipped() []Skipped {
 		)
 	})
 	return slices.Compact(all)
+}
+
+// skippedFor returns each [Skipped] that an answer about an object could have needed. An API group whose server does
+// not answer, such as metrics.k8s.io, concerns few questions: about objects and owners of the group, about objects that
+// objects of the group refer to, and about what is being deleted, which may wait for objects of any kind.
+func (c *Cluster) skippedFor(n *Node) []Skipped {
+	return slices.DeleteFunc(c.Skipped(), func(s Skipped) bool {
+		ofGroup := func(gk schema.GroupKind) bool { return gk.Group == s.Group }
+		isNeeded := s.Resource != "*" || n.Deleted != nil || n.ID.GroupKind() == namespaceKind || n.ID.Group == s.Group ||
+			slices.ContainsFunc(c.rules.declarers(), ofGroup) ||
+			slices.ContainsFunc(n.Owners, func(o metav1.OwnerReference) bool {
+				return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).Group == s.Group
+			})
+		return !isNeeded
+	})
 }
 
 // skip records that a kind was not listed. An IsNotFound error records nothing: the kind

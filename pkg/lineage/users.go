@@ -65,7 +65,7 @@ func (c *Cluster) Users(ctx context.Context, n *Node) (*Users, error) {
 	if trial, tried := c.trials.Load(n); tried {
 		answer.Deletion = &trial
 	}
-	answer.Skipped = c.Skipped()
+	answer.Skipped = c.skippedFor(n)
 	return answer, contextError(ctx, n.ID)
 }
 

@@ -1,0 +1,30 @@
+package cli
+
+import (
+	"bytes"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kinship-dev/kinship/pkg/lineage"
+)
+
+// TestWarn: what an answer could not see is one line on standard error, also for several causes. JSON has a field.
+func TestWarn(t *testing.T) {
+	skipped := []lineage.Skipped{
+		{Resource: "secrets", Namespace: "shop", Reason: "forbidden"},
+		{Resource: "pods", Namespace: "shop", Reason: "forbidden"},
+		{Group: "metrics.k8s.io", Resource: "*", Reason: "no answer"},
+	}
+	const want = "The answer may be incomplete. Not seen: secrets, pods in namespace shop (forbidden); " +
+		"*.metrics.k8s.io in the cluster (no answer).\n"
+	for output, want := range map[string]string{"text": want, "name": want, "json": ""} {
+		var out, errOut bytes.Buffer
+		q := &question{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, output: output}
+		q.warn(skipped)
+		q.warn(nil)
+		if errOut.String() != want || out.Len() > 0 {
+			t.Errorf("-o %s: %q, want %q", output, errOut.String(), want)
+		}
+	}
+}
