@@ -58,20 +58,38 @@ type Process struct {
 // binary, even after a SIGKILL. If the test fails, Exec prints the log.
 func Exec(tb testing.TB, args ...string) *Process {
 	tb.Helper()
+	return ExecIn(tb, "", args...)
+}
+
+// ExecIn is [Exec] inside a cgroup, such as /sys/fs/cgroup/memory/kinship with a limit of memory. The process joins
+// the cgroup before it becomes the operator. Without a cgroup, ExecIn is Exec.
+func ExecIn(tb testing.TB, cgroup string, args ...string) *Process {
+	tb.Helper()
 	program, err := os.Executable()
 	if err != nil {
 		tb.Fatalf("operator: find the running program: %v", err)
 	}
-	return ExecProgram(tb, program,
-		slices.Concat([]string{"--openstack-open-cidrs", "127.0.0.0/8", "--take-webhooks"}, args)...)
+	args = slices.Concat([]string{"--openstack-open-cidrs", "127.0.0.0/8", "--take-webhooks"}, args)
+	if cgroup == "" {
+		return ExecProgram(tb, program, args...)
+	}
+	// exec keeps the process ID: the Process is the operator.
+	join := []string{"sh", "-c", `echo $$ >"$0/cgroup.procs" && exec "$@"`, cgroup, program}
+	return execCommand(tb, join, args)
 }
 
 // ExecProgram is [Exec] with another executable, such as an earlier release of kinship. An earlier
 // release may outlive a test binary after a SIGKILL.
 func ExecProgram(tb testing.TB, program string, args ...string) *Process {
 	tb.Helper()
+	return execCommand(tb, []string{program}, args)
+}
+
+// execCommand starts a command with the flags of `kinship operator`, and args after the flags.
+func execCommand(tb testing.TB, command, args []string) *Process {
+	tb.Helper()
 	p := &Process{health: FreeAddress(tb), exited: make(chan struct{})}
-	p.start(tb, exec.Command(program, slices.Concat([]string{
+	p.start(tb, exec.Command(command[0], slices.Concat(command[1:], []string{
 		"operator", "--kubeconfig", testenv.Kubeconfig(tb), "--install", "--adopt", "--verbose",
 		"--webhook-host", "127.0.0.1", "--leader-elect=false",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", p.health,
