@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +27,8 @@ import (
 var (
 	hostileTime = flag.Duration("hostile", hostileShort, "how long TestHostile lasts")
 	hostileSeed = flag.Uint64("hostile-seed", 0, "what TestHostile does, which it tells; if zero, see TestHostile")
+	// hostileCgroup has the limit of a Pod's memory: an operator that exceeds the limit is killed, and the test fails.
+	hostileCgroup = flag.String("hostile-cgroup", "", "the folder of a cgroup in which TestHostile runs its operators")
 )
 
 const (
@@ -47,11 +49,14 @@ const (
 // administrator who deletes guards by accident, and somebody who kills operators do what
 // they like, in an order that a seed repeats, beside an honest tenant. What is his stays
 // as it should be, and in the end nothing is left, nothing there twice, and nothing
-// deleted that was to stay. A test that lasts longer than hostileShort has a seed by chance. A seed repeats its
-// order until an act or a mood is added, so a fault gets a test of its own, such as TestHostileNamesakes.
+// deleted that was to stay. Files hostileattacks_test.go and hostileforged_test.go have further attacks:
+// large objects, slow connections, forged reviews, and an apprentice with few rights. A test that lasts
+// longer than hostileShort has a seed by chance. A seed repeats its order until an act or a mood is added,
+// so a fault gets a test of its own, such as TestHostileNamesakes.
 //
 //	go test ./test/chaos -run TestHostile -timeout 20m -hostile 10m
 //	go test ./test/chaos -run TestHostile -hostile-seed 42
+//	go test ./test/chaos -run TestHostile -timeout 20m -hostile 10m -hostile-cgroup "$(hack/cgroup.sh make 512)"
 func TestHostile(t *testing.T) {
 	if *hostileSeed != 0 || *hostileTime <= hostileShort {
 		hostile(t, cmp.Or(*hostileSeed, hostileFixed), *hostileTime)
@@ -80,7 +85,7 @@ type afternoon struct {
 }
 
 // hostileArgs add packs to those of this test binary.
-var hostileArgs = []string{"--packs", "openstack,iot", "--openstack-qps", "1000"}
+var hostileArgs = []string{"--packs", "openstack,iot,oam", "--openstack-qps", "1000"}
 
 func hostile(t *testing.T, seed uint64, length time.Duration) {
 	t.Helper()
@@ -88,16 +93,19 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 	a := &afternoon{t: t, random: rand.New(rand.NewPCG(seed, 1)), counts: map[string]int{}}
 	a.azure = newEvilAzure(t)
 	enableAzure(t, operator.Client(t))
-	a.process = operator.Exec(t, a.args()...)
+	a.process = operator.ExecIn(t, *hostileCgroup, a.args()...)
 	a.honest = newHonest(t, a.azure)
 	a.cloud = newEvilCloud(t, seed, a.honest.ids)
 	a.azure.moods.Store(a.cloud)
-	a.tenant = newTenant(t, a.random, a.cloud, a.honest.ns)
 	a.findGuards()
 
-	stop := make(chan struct{})
-	var working sync.WaitGroup
-	a.honest.work(&working, stop)
+	endWork := a.honest.startWork()
+	defer endWork()
+	if length > hostileShort {
+		a.honest.latencies.awaitQuiet(t)
+	}
+	a.honest.latencies.hostile.Store(true)
+	a.tenant = newTenant(t, a.random, a.cloud, a.honest.ns)
 	end, pause := time.After(length), time.NewTicker(hostilePause)
 	defer pause.Stop()
 	for over := false; !over && !t.Failed(); {
@@ -108,8 +116,7 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 		case <-pause.C:
 		}
 	}
-	close(stop)
-	working.Wait()
+	endWork()
 	a.cloud.become("good")
 	a.restart() // So that nothing is told from memory alone.
 	t.Logf("done: %v; %v; cloud: %v; Azure: %v", a.counts, a.tenant.counts, a.cloud.good.CallCount(""),
@@ -119,11 +126,13 @@ func hostile(t *testing.T, seed uint64, length time.Duration) {
 		a.checkMoods()
 	}
 	a.honest.check()
+	a.tenant.check()
 	a.azure.gone.Store(true) // As with the other cloud: see leave.
 	a.tenant.leave()
 	a.honest.leave()
 	a.measure()
-	t.Logf("operators took at most %d MiB", a.peak>>10)
+	t.Logf("operators took at most %d MiB%s", a.peak>>10, cgroupPeak(t))
+	a.honest.latencies.log(t)
 	if n := a.cloud.trapped.Load(); n > 0 {
 		t.Errorf("%d redirects were followed", n)
 	}
@@ -175,9 +184,10 @@ func draw[T any](random *rand.Rand, deck *[]T, all []T) T {
 // restart kills the operator and starts another.
 func (a *afternoon) restart() {
 	a.t.Helper()
+	defer a.honest.latencies.disturb()()
 	a.measure()
 	a.process.Kill()
-	a.process = operator.Exec(a.t, a.args()...)
+	a.process = operator.ExecIn(a.t, *hostileCgroup, a.args()...)
 }
 
 // args are the flags of the operator.
@@ -214,10 +224,27 @@ func (a *afternoon) measure() {
 	}
 }
 
+// cgroupPeak returns the most memory that the cgroup of all operators took, if there is a cgroup.
+func cgroupPeak(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"memory.max_usage_in_bytes", "memory.peak"} { // Of version 1 and of version 2.
+		text, err := os.ReadFile(filepath.Join(*hostileCgroup, name))
+		if *hostileCgroup == "" || err != nil {
+			continue
+		}
+		taken, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf(", the cgroup at most %d MiB with files that the kernel caches", taken>>20)
+	}
+	return ""
+}
+
 // findGuards finds all webhook configurations, policies and bindings.
 func (a *afternoon) findGuards() {
 	a.t.Helper()
-	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot", "azure"}}, true)
+	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot", "oam", "azure"}}, true)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -236,6 +263,7 @@ func (a *afternoon) findGuards() {
 // alone refuses. It comes back, if the operator is killed as well.
 func (a *afternoon) loseGuard(guard client.Object, kill bool) {
 	a.t.Helper()
+	defer a.honest.latencies.disturb()()
 	a.honest.guarded.Lock()
 	defer a.honest.guarded.Unlock()
 	a.counts[fmt.Sprintf("%T", guard)]++

@@ -39,11 +39,16 @@ type honest struct {
 	azureUIDs map[string]types.UID
 	// guarded is held for writing while a guard is missing.
 	guarded sync.RWMutex
+	// latencies are of the Usages that come and go.
+	latencies latencies
 }
 
 const (
-	// keptPairs are used until the end.
+	// keptPairs are used until the end, and the honest tenant tries to delete what is used.
 	keptPairs = 3
+	// silentPair is used until the end as well. Its Usage has spec.replayDeletion, and nobody asks to delete what is
+	// used: in the end used-3 is released and stays. Forged reviews say that forgedUser has deleted used-3.
+	silentPair = keptPairs
 	// refusedFor is how long deletions have to be refused until it is sure that the API
 	// server goes by a guard that was restored.
 	refusedFor = time.Second
@@ -97,8 +102,12 @@ func newHonest(t *testing.T, azure *evilAzure) *honest {
 	for _, obj := range testenv.Apply(t, keptObjects, testenv.In(h.ns)) {
 		h.uids[obj.GetKind()+" "+obj.GetName()] = obj.GetUID()
 	}
-	h.protect(keptPairs)
-	for i := range keptPairs {
+	h.protect(silentPair + 1)
+	replay := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replayDeletion":true}}`))
+	if err := h.c.Patch(t.Context(), h.usage(silentPair), replay); err != nil {
+		t.Fatal(err)
+	}
+	for i := range silentPair + 1 {
 		used := h.used(i)
 		if err := h.c.Get(t.Context(), client.ObjectKeyFromObject(used), used); err != nil {
 			t.Fatal(err)
@@ -120,16 +129,18 @@ func (h *honest) ids() []string {
 	return ids
 }
 
-// work has what comes and goes do so until stop is closed.
-func (h *honest) work(working *sync.WaitGroup, stop <-chan struct{}) {
+// startWork has what comes and goes do so until end is called.
+func (h *honest) startWork() (end func()) {
+	stop := make(chan struct{})
+	var working sync.WaitGroup
 	for name, round := range map[string]func(int) error{
 		"usages": h.usageRound, "ports": h.portRound, "connectors": h.connectorRound, "tables": h.tableRound,
 	} {
 		working.Go(func() {
-			for i := keptPairs; ; i++ {
+			for i := silentPair + 1; ; i++ {
 				select {
 				case <-stop:
-					h.t.Logf("%d rounds of %s", i-keptPairs, name)
+					h.t.Logf("%d rounds of %s", i-silentPair-1, name)
 					return
 				default:
 				}
@@ -140,6 +151,10 @@ func (h *honest) work(working *sync.WaitGroup, stop <-chan struct{}) {
 			}
 		})
 	}
+	return sync.OnceFunc(func() {
+		close(stop)
+		working.Wait()
+	})
 }
 
 // usageRound protects something, fails to delete it, and releases it.
@@ -151,7 +166,9 @@ func (h *honest) usageRound(i int) error {
 			return err
 		}
 	}
-	if err := h.insist(func(context.Context) error { return h.isReady(i) }); err != nil {
+	if err := h.latencies.measure(func() error {
+		return h.insistEvery(latencyPause, func(context.Context) error { return h.isReady(i) })
+	}); err != nil {
 		return err
 	}
 	if err := errors.Join(h.refused(i), h.refused(i%keptPairs)); err != nil {
@@ -301,7 +318,7 @@ func (h *honest) correct() error {
 	if diff := cmp.Diff(want, counts); diff != "" {
 		errs = append(errs, fmt.Errorf("in the cloud (-want +got):\n%s", diff))
 	}
-	for i := range keptPairs {
+	for i := range silentPair + 1 {
 		errs = append(errs, h.isReady(i))
 	}
 	_, err := h.deployment()
@@ -347,7 +364,7 @@ func (h *honest) leave() {
 		}
 		testenv.Eventually(h.t, func() error { return client.IgnoreNotFound(h.c.Delete(h.t.Context(), h.used(i))) })
 	}
-	testenv.Eventually(h.t, h.noneLeft)
+	h.releaseSilently()
 	if left := h.locked(); len(left) > 0 {
 		h.t.Errorf("locks are left on %v", left)
 	}
@@ -380,6 +397,20 @@ func (h *honest) leave() {
 		}
 		return errors.Join(errs...)
 	})
+}
+
+// releaseSilently ends the Usage of silentPair, and expects that what was used stays: nobody asked for a deletion.
+func (h *honest) releaseSilently() {
+	h.t.Helper()
+	if err := h.c.Delete(h.t.Context(), h.using(silentPair)); err != nil {
+		h.t.Error(err)
+	}
+	testenv.Eventually(h.t, h.noneLeft)
+	used := h.used(silentPair)
+	err := h.c.Get(h.t.Context(), client.ObjectKeyFromObject(used), used)
+	if err != nil || used.UID != h.uids["ConfigMap "+used.Name] || used.DeletionTimestamp != nil {
+		h.t.Errorf("%s did not stay: uid %s, deleted %v, error %v", used.Name, used.UID, used.DeletionTimestamp, err)
+	}
 }
 
 func toBase64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }

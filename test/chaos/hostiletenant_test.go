@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,6 +39,12 @@ type tenant struct {
 	// victim is the namespace of the honest tenant.
 	victim string
 	counts map[string]int
+	// deck has the ways that act draws from.
+	deck []tenantWay
+	// apprentice has few rights in the tenant's namespace, see launder.
+	apprentice client.Client
+	// held are the slow connections to the webhooks.
+	held []net.Conn
 }
 
 const (
@@ -53,26 +60,42 @@ func newTenant(t *testing.T, random *rand.Rand, cloud *evilCloud, victim string)
 		t: t, admin: operator.Client(t), ns: testenv.Namespace(t), random: random, cloud: cloud, victim: victim,
 		counts: map[string]int{},
 	}
-	user := m.ns + "-owner"
-	name := metav1.ObjectMeta{Namespace: m.ns, Name: "owner"}
-	all := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
-	for _, obj := range []client.Object{
-		&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{all}},
-		&rbacv1.RoleBinding{
-			ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "owner"},
-		},
-		m.secret(cloud.cloudsYAML()), azureSecret(m.ns, hostileSubscription),
-	} {
+	for _, obj := range []client.Object{m.secret(cloud.cloudsYAML()), azureSecret(m.ns, hostileSubscription)} {
 		if err := m.admin.Create(t.Context(), obj); err != nil {
 			t.Fatal(err)
 		}
 	}
-	testenv.AwaitRights(t, user, m.ns, true, rbacv1.PolicyRule{
+	all := rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}
+	m.c = m.user("owner", all, rbacv1.PolicyRule{
 		APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"delete"},
 	})
-	m.c = testenv.ClientFor(t, testenv.As(t, user), m.admin.Scheme())
+	few := rbacv1.PolicyRule{
+		APIGroups: []string{"core.oam.dev"}, Resources: []string{"components", "applicationconfigurations"},
+		Verbs: []string{"get", "create", "update", "patch", "delete"},
+	}
+	m.apprentice = m.user("apprentice", few, few)
+	t.Cleanup(m.hangUp)
 	return m
+}
+
+// user returns the client of a user with rights in the tenant's namespace, once the API server grants one of them.
+func (m *tenant) user(role string, rights, one rbacv1.PolicyRule) client.Client {
+	m.t.Helper()
+	user := m.ns + "-" + role
+	name := metav1.ObjectMeta{Namespace: m.ns, Name: role}
+	for _, obj := range []client.Object{
+		&rbacv1.Role{ObjectMeta: name, Rules: []rbacv1.PolicyRule{rights}},
+		&rbacv1.RoleBinding{
+			ObjectMeta: name, Subjects: []rbacv1.Subject{{Kind: "User", Name: user}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role},
+		},
+	} {
+		if err := m.admin.Create(m.t.Context(), obj); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	testenv.AwaitRights(m.t, user, m.ns, true, one)
+	return testenv.ClientFor(m.t, testenv.As(m.t, user), m.admin.Scheme())
 }
 
 func (m *tenant) secret(clouds string) *corev1.Secret {
@@ -83,7 +106,7 @@ func (m *tenant) secret(clouds string) *corev1.Secret {
 
 // tenantKinds are those of what he makes, and specs of theirs. NAME is one of his objects,
 // VICTIM the namespace of the honest tenant.
-var tenantKinds = append([]tenantKind{
+var tenantKinds = slices.Concat([]tenantKind{
 	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, nil},
 	{schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, nil},
 	{schema.GroupVersionKind{Group: "protection.crossplane.io", Version: "v1beta1", Kind: "Usage"}, []string{
@@ -120,7 +143,7 @@ var tenantKinds = append([]tenantKind{
 		"{version: 1, deployments: [{name: NAME, containers: [{type: Normalization, image: none}]}, " +
 			"{name: b, containers: [{type: FhirTransformation, image: none}]}]}",
 	}},
-}, azureTenantKinds...)
+}, oamTenantKinds, azureTenantKinds)
 
 // tenantKind is a kind with specs.
 type tenantKind struct {
@@ -140,14 +163,17 @@ func (m *tenant) object() (*unstructured.Unstructured, []string) {
 	return u, kind.specs
 }
 
+// tenantWay is one of the things that the tenant does.
+type tenantWay struct {
+	name string
+	do   func(context.Context) error
+}
+
 // act does one thing. What comes of it is no concern, but that he gets no rights by it.
 func (m *tenant) act() {
 	ctx, cancel := context.WithTimeout(m.t.Context(), oneRequest)
 	defer cancel()
-	ways := []struct {
-		name string
-		do   func(context.Context) error
-	}{
+	ways := []tenantWay{
 		{"create", m.create},
 		{"create", m.create},
 		{"create", m.create},
@@ -159,8 +185,13 @@ func (m *tenant) act() {
 		{"forge", m.forge},
 		{"credentials", m.credentials},
 		{"trespass", m.trespass},
+		{"large", m.large},
+		{"toggle", m.toggle},
+		{"slow", m.slow},
+		{"forge reviews", m.forgeReviews},
+		{"launder", m.launder},
 	}
-	way := ways[m.random.IntN(len(ways))]
+	way := draw(m.random, &m.deck, ways)
 	if way.name == "credentials" && m.random.IntN(3) > 0 {
 		way = ways[0] // Without a cloud he can do nothing bad to it.
 	}
@@ -312,6 +343,7 @@ func (m *tenant) trespass(ctx context.Context) error {
 // removes the namesakes.
 func (m *tenant) leave() {
 	m.t.Helper()
+	m.hangUp()
 	m.cloud.good.AddFault(emulator.Fault{
 		Service: "network", Method: http.MethodDelete, Status: http.StatusNotFound, Times: -1,
 	})

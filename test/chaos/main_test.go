@@ -97,6 +97,11 @@ func (s scene) pairs(n int) {
 
 // insist repeats a request until it succeeds, as a client does while no operator runs.
 func (s scene) insist(request func(context.Context) error) error {
+	return s.insistEvery(20*time.Millisecond, request)
+}
+
+// insistEvery is insist with a pause between requests.
+func (s scene) insistEvery(pause time.Duration, request func(context.Context) error) error {
 	deadline := time.After(3 * time.Minute) // Some have the control plane be away as well.
 	for {
 		err := request(s.t.Context())
@@ -108,7 +113,7 @@ func (s scene) insist(request func(context.Context) error) error {
 			return err
 		case <-deadline:
 			return err
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }
