@@ -22,6 +22,7 @@ budget=0
 ((${COLD:-0})) && is_cold && budget=$COLD
 child=
 openstack=
+cgroup=
 skipped=
 
 # is_wanted NAME: whether the command line asks for a stage. Without names, for all.
@@ -111,6 +112,18 @@ with_vulndb() {
 	stage "$@"
 }
 
+# with_cgroup NAME MINUTES COMMAND... is a stage whose command gets as its last argument the folder of a cgroup with
+# the memory of the chart's Pod. A machine that makes no cgroup runs the stage without a limit, and is reported loudly.
+with_cgroup() {
+	is_wanted "$1" || return 0
+	if ! cgroup=$(hack/cgroup.sh make 512); then
+		cgroup=
+		echo "!! WITHOUT A LIMIT OF MEMORY: $1 runs in no cgroup, because hack/cgroup.sh can't make one here"
+		skipped+="$1 RAN WITHOUT A LIMIT OF MEMORY: hack/cgroup.sh can't make a cgroup here"$'\n'
+	fi
+	stage "$@" "$cgroup"
+}
+
 # note_data reports data of the cloud that tests leave out, see internal/shareddata.
 note_data() {
 	[[ -d ${KINSHIP_DATA:-../shared/data} ]] ||
@@ -159,6 +172,7 @@ finish() {
 		fi
 		hack/openstack/openstack.sh purge >/dev/null 2>&1 || true
 	fi
+	[[ -z $cgroup ]] || hack/cgroup.sh remove "$cgroup" || true
 	show_tests
 	show_scale
 	show_rotation
