@@ -39,27 +39,41 @@ func (m *tenant) forgeReviews(ctx context.Context) error {
 		ForceAttemptHTTP2: m.random.IntN(2) == 0, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // As an intruder.
 	}
 	defer transport.CloseIdleConnections()
+	c := &http.Client{Transport: transport}
 	var errs []error
 	for i := range silentPair + 1 {
 		review, err := m.review(ctx, i)
 		if err != nil {
 			return err
 		}
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook.String(), bytes.NewReader(review))
-		if err != nil {
-			return err
-		}
-		request.Header.Set("Content-Type", "application/json")
-		response, err := (&http.Client{Transport: transport}).Do(request)
-		if err == nil {
-			err = response.Body.Close()
-		}
-		if err == nil && response.StatusCode != http.StatusOK {
-			err = errors.New(response.Status)
-		}
-		errs = append(errs, err)
+		errs = append(errs, postReview(ctx, c, webhook.String(), review))
 	}
 	return errors.Join(append(errs, m.recordsNoForged(ctx))...)
+}
+
+// postReview posts a review, and returns an error unless the webhook judges it.
+func postReview(ctx context.Context, c *http.Client, address string, review []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(review))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return errors.New(response.Status)
+	}
+	var answer admissionv1.AdmissionReview
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return err
+	}
+	if answer.Response == nil || answer.Response.Allowed {
+		return fmt.Errorf("the deletion of what is used is answered with %+v", answer.Response)
+	}
+	return nil
 }
 
 // review returns a review of the deletion of a kept ConfigMap, whose content the administrator leaks.
@@ -135,15 +149,7 @@ spec: {components: [{componentName: forbidden-%[1]d}]}
 // launder has the apprentice write an application with a Deployment that he may not create. The administrator then
 // writes an annotation or a label of everything, and must not become the author by that.
 func (m *tenant) launder(ctx context.Context) error {
-	var errs []error
-	for text := range strings.SplitSeq(fmt.Sprintf(forbidden, m.random.IntN(forbiddenNames)), "---\n") {
-		obj, err := decode(text)
-		if err != nil {
-			return err
-		}
-		obj.SetNamespace(m.ns)
-		errs = append(errs, ignoreExists(m.apprentice.Create(ctx, obj)))
-	}
+	errs := []error{m.wish(ctx, m.random.IntN(forbiddenNames))}
 	field := []string{"annotations", "labels"}[m.random.IntN(2)]
 	body := fmt.Appendf(nil, `{"metadata":{%q:{"team":"t%d"}}}`, field, m.random.IntN(1000))
 	for _, kind := range []string{oamv1alpha2.KindComponent, oamv1alpha2.KindApplicationConfiguration} {
@@ -161,6 +167,34 @@ func (m *tenant) launder(ctx context.Context) error {
 	return errors.Join(append(errs, m.hasNoForbidden(ctx))...)
 }
 
+// wish has the apprentice write an application with Deployment forbidden-N.
+func (m *tenant) wish(ctx context.Context, n int) error {
+	var errs []error
+	for text := range strings.SplitSeq(fmt.Sprintf(forbidden, n), "---\n") {
+		obj, err := decode(text)
+		if err != nil {
+			return err
+		}
+		obj.SetNamespace(m.ns)
+		errs = append(errs, ignoreExists(m.apprentice.Create(ctx, obj)))
+	}
+	return errors.Join(errs...)
+}
+
+// isForbidden returns why application forbidden-N does not say that its author may not create the Deployment.
+func (m *tenant) isForbidden(ctx context.Context, n int) error {
+	var application oamv1alpha2.ApplicationConfiguration
+	key := client.ObjectKey{Namespace: m.ns, Name: fmt.Sprintf("forbidden-%d", n)}
+	if err := m.admin.Get(ctx, key, &application); err != nil {
+		return err
+	}
+	status := fmt.Sprint(application.Status.Conditions)
+	if !strings.Contains(status, m.ns+"-apprentice may not create deployments.apps") {
+		return fmt.Errorf("ApplicationConfiguration %s says %s", application.Name, status)
+	}
+	return nil
+}
+
 // hasNoForbidden fails the test if there is a Deployment that the apprentice has asked for.
 func (m *tenant) hasNoForbidden(ctx context.Context) error {
 	list := &metav1.PartialObjectMetadataList{}
@@ -176,10 +210,16 @@ func (m *tenant) hasNoForbidden(ctx context.Context) error {
 	return nil
 }
 
-// check expects that forged reviews and laundered authors had no effect.
+// check expects that forged reviews and laundered authors had no effect, and that each application of the apprentice
+// says why.
 func (m *tenant) check() {
 	m.t.Helper()
-	testenv.Eventually(m.t, func() error {
-		return errors.Join(m.recordsNoForged(m.t.Context()), m.hasNoForbidden(m.t.Context()))
+	testenv.EventuallyWithin(m.t, hostilePatience, func() error {
+		ctx := m.t.Context()
+		err := errors.Join(m.recordsNoForged(ctx), m.hasNoForbidden(ctx))
+		for n := range forbiddenNames {
+			err = errors.Join(err, m.wish(ctx, n), m.isForbidden(ctx, n))
+		}
+		return err
 	})
 }
