@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -18,11 +20,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
@@ -31,12 +35,13 @@ import (
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
-// fleet is a namespace with sets of objects of the openstack and iot packs: Port port-N is in
-// Subnet sub-N of Network net-N, and IotConnector hub-N has one Deployment.
+// fleet is a namespace with sets of objects of the packs: Port port-N is in Subnet sub-N of Network net-N, and
+// IotConnector hub-N has one Deployment. oamSet and azureSet have the objects of the packs oam and azure.
 type fleet struct {
 	scene
 
 	cloud *emulator.Server
+	azure *evilAzure // Which no mood makes hostile here.
 }
 
 const fleetSet = `
@@ -64,27 +69,38 @@ spec: {version: 1, deployments: [
   {name: worker-%[1]d, replicas: 0, containers: [{type: Normalization, image: 'example.com/n:1'}]}]}
 `
 
-func newFleet(t *testing.T) *fleet {
+func newFleet(t *testing.T, azure *evilAzure) *fleet {
 	t.Helper()
-	f := &fleet{newScene(t), operator.Cloud(t, emulator.Options{})}
+	f := &fleet{newScene(t), operator.Cloud(t, emulator.Options{}), azure}
 	f.create(&corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: f.ns, Name: "cloud"},
 		Data:       map[string][]byte{"clouds.yaml": []byte(f.cloud.CloudsYAML())},
-	})
+	}, azureSecret(f.ns, honestSubscription))
 	return f
+}
+
+// set returns the objects of set i.
+func (f *fleet) set(i int) []*unstructured.Unstructured {
+	f.t.Helper()
+	var objects []*unstructured.Unstructured
+	for text := range strings.SplitSeq(fmt.Sprintf(fleetSet+"---\n"+oamSet+"---\n"+azureSet, i), "---\n") {
+		obj, err := decode(text)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		obj.SetNamespace(f.ns)
+		objects = append(objects, obj)
+	}
+	return objects
 }
 
 // launch creates n sets of objects. Webhooks may have to be asked again.
 func (f *fleet) launch(n int) {
 	f.t.Helper()
+	f.define()
 	for i := range n {
-		for text := range strings.SplitSeq(fmt.Sprintf(fleetSet, i), "---\n") {
-			obj, err := decode(text)
-			if err != nil {
-				f.t.Fatal(err)
-			}
-			obj.SetNamespace(f.ns)
-			err = f.insist(func(ctx context.Context) error { return ignoreExists(f.c.Create(ctx, obj.DeepCopy())) })
+		for _, obj := range f.set(i) {
+			err := f.insist(func(ctx context.Context) error { return ignoreExists(f.c.Create(ctx, obj.DeepCopy())) })
 			if err != nil {
 				f.t.Fatalf("create %s %s: %v", obj.GetKind(), obj.GetName(), err)
 			}
@@ -114,10 +130,10 @@ func (f *fleet) complete(n int) error {
 		errs = append(errs, fmt.Errorf("in the cloud (-want +got):\n%s", diff))
 	}
 	names, err := f.names(&appsv1.DeploymentList{})
-	if len(names) != n {
-		errs = append(errs, fmt.Errorf("%d Deployments, want %d", len(names), n))
+	if len(names) != 2*n { // Of the IotConnectors and of the applications.
+		errs = append(errs, fmt.Errorf("%d Deployments, want %d", len(names), 2*n))
 	}
-	return errors.Join(append(errs, err)...)
+	return errors.Join(append(errs, err, f.applied(n), f.provisioned(n))...)
 }
 
 // served returns nil when an IotConnector is Ready: its Deployment, of no Pods, is available.
@@ -147,17 +163,23 @@ func (f *fleet) names(list client.ObjectList) (sets.Set[string], error) {
 // scuttle deletes all objects at once.
 func (f *fleet) scuttle() {
 	f.t.Helper()
+	var deleting sync.WaitGroup
 	for _, obj := range []client.Object{
 		&openstackv1alpha1.Network{}, &openstackv1alpha1.Subnet{}, &openstackv1alpha1.Port{}, &iotv1alpha1.IotConnector{},
+		&oamv1alpha2.ApplicationConfiguration{}, &oamv1alpha2.Component{}, &oamv1alpha2.HealthScope{},
+		ofKind(resourceGroupKind), ofKind(networkKind("VirtualNetwork")), ofKind(networkKind("VirtualNetworksSubnet")),
 	} {
-		err := f.insist(func(ctx context.Context) error { return f.c.DeleteAllOf(ctx, obj, client.InNamespace(f.ns)) })
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		deleting.Go(func() {
+			err := f.insist(func(ctx context.Context) error { return f.c.DeleteAllOf(ctx, obj, client.InNamespace(f.ns)) })
+			if err != nil {
+				f.t.Error(err)
+			}
+		})
 	}
+	deleting.Wait()
 }
 
-// left returns the remaining objects of n sets after scuttle, and their number. An object that
+// left returns the remaining objects of n sets after scuttle, and their number. An object of OpenStack that
 // is deleted before its dependent fails the test: lists are read in the order of the last
 // deletions, so that an object seen later existed while its dependency was missing.
 func (f *fleet) left(n int) (int, error) {
@@ -173,7 +195,7 @@ func (f *fleet) left(n int) (int, error) {
 	} {
 		names, err := f.names(kind.list)
 		if err != nil {
-			return 4 * n, err
+			return math.MaxInt, err
 		}
 		present := sets.Set[string]{}
 		for i := range n {
@@ -186,10 +208,13 @@ func (f *fleet) left(n int) (int, error) {
 		}
 		before, total = present, total+len(names)
 	}
-	for _, list := range []client.ObjectList{&iotv1alpha1.IotConnectorList{}, &appsv1.DeploymentList{}} {
+	others := slices.Concat(applicationLists(), azureLists(), []client.ObjectList{
+		&iotv1alpha1.IotConnectorList{}, &appsv1.DeploymentList{},
+	})
+	for _, list := range others {
 		names, err := f.names(list)
 		if err != nil {
-			return 4 * n, err
+			return math.MaxInt, err
 		}
 		total += len(names)
 	}
@@ -198,6 +223,9 @@ func (f *fleet) left(n int) (int, error) {
 	}
 	if inventory := f.cloud.Inventory(); len(inventory) > 0 {
 		return 0, fmt.Errorf("left in the cloud: %v", inventory)
+	}
+	if left := f.inAzure(); len(left) > 0 {
+		return 0, fmt.Errorf("left in Azure: %v", left)
 	}
 	return 0, nil
 }
@@ -217,15 +245,15 @@ func (f *fleet) awaitLeft(n, atMost int) {
 // everyPack has an operator in this process run all packs.
 func everyPack(o *app.Options) { o.Packs, o.Openstack.QPS = nil, 1000 }
 
-// TestPacksLossy is TestLossy for the openstack and iot packs: nothing is made twice, and
-// nothing is left.
+// TestPacksLossy is TestLossy for the other packs: nothing is made twice, and nothing is left.
 func TestPacksLossy(t *testing.T) {
 	p := newProxy(t)
-	operator.Start(t, p.Through, everyPack)
+	azure := fleetAzure(t)
+	operator.Start(t, p.Through, everyPack, azure.options)
 	n := sized(10)
 	life := func() int64 {
 		before := p.Requests.Load()
-		f := newFleet(t)
+		f := newFleet(t, azure)
 		f.launch(n)
 		testenv.EventuallyWithin(t, hostilePatience, func() error { return f.complete(n) })
 		f.scuttle()
@@ -247,12 +275,14 @@ func TestPacksLossy(t *testing.T) {
 func TestPacksDown(t *testing.T) {
 	for _, how := range []string{"killed", "frozen"} {
 		t.Run(how, func(t *testing.T) {
-			o := operator.Exec(t, hostileArgs...)
-			f := newFleet(t)
+			azure := fleetAzure(t)
+			args := slices.Concat(hostileArgs, []string{"--packs", "azure"}, azure.args())
+			o := operator.Exec(t, args...)
+			f := newFleet(t, azure)
 			f.launch(2)
 			testenv.Eventually(t, func() error { return f.complete(2) })
 			f.protect(1)
-			thaw := func() { operator.Exec(t, hostileArgs...) }
+			thaw := func() { operator.Exec(t, args...) }
 			if how == "killed" {
 				o.Kill()
 			} else {
@@ -274,22 +304,17 @@ func TestPacksDown(t *testing.T) {
 	}
 }
 
-// checkUnserved writes objects of the openstack and iot packs while no operator answers.
+// checkUnserved writes objects of all packs while no operator answers.
 func (f *fleet) checkUnserved() {
 	f.t.Helper()
 	var trying sync.WaitGroup
-	for text := range strings.SplitSeq(fmt.Sprintf(fleetSet, 2), "---\n") {
+	for _, obj := range f.set(2) {
 		trying.Go(func() {
-			obj, err := decode(text)
-			if err != nil {
-				f.t.Error(err)
-				return
-			}
-			obj.SetNamespace(f.ns)
 			start := time.Now()
-			err = f.c.Create(f.t.Context(), obj)
+			err := f.c.Create(f.t.Context(), obj)
 			took := time.Since(start)
-			judged := obj.GetKind() == "IotConnector" // By a webhook, which fails closed.
+			// By a webhook, which fails closed.
+			judged := obj.GetKind() == "IotConnector" || obj.GroupVersionKind().Group == oamv1alpha2.GroupVersion.Group
 			if judged && (!apierrors.IsInternalError(err) || !strings.Contains(err.Error(), "failed calling webhook")) {
 				f.t.Errorf("create %s: %v, want a refusal because the webhook can't be asked", obj.GetKind(), err)
 			}
@@ -314,22 +339,27 @@ func (f *fleet) cloudHas(n int) error {
 			return fmt.Errorf("the cloud has %d of %s, want %d", have, collection, n)
 		}
 	}
+	if have := len(f.inAzure()); have != 3*n {
+		return fmt.Errorf("Azure has %d resources, want %d", have, 3*n)
+	}
 	return nil
 }
 
-// TestPacksOutage is TestOutage for the openstack and iot packs: etcd stands still and the API
+// TestPacksOutage is TestOutage for the other packs: etcd stands still and the API
 // server crashes in the middle of a teardown. No object is deleted before its dependent, no
 // resource is created again, and none is left.
 func TestPacksOutage(t *testing.T) {
-	operator.Start(t, everyPack)
-	f := newFleet(t)
+	azure := fleetAzure(t)
+	operator.Start(t, everyPack, azure.options)
+	f := newFleet(t, azure)
 	n := sized(20)
 	f.launch(n)
 	testenv.EventuallyWithin(t, hostilePatience, func() error { return f.complete(n) })
-	f.cloud.SetLatency(100 * time.Millisecond) // So that the teardown takes longer than a look.
+	f.cloud.SetLatency(500 * time.Millisecond) // So that the teardown takes longer than a look.
+	azure.good.SetLatency(500 * time.Millisecond)
 	cluster := testenv.Cluster(t)
 	f.scuttle()
-	f.awaitLeft(n, 4*n)
+	f.awaitLeft(n, 8*n)
 	thaw := freeze(t,
 		func() error { return cluster.Pause(t.Context(), localcluster.Etcd) },
 		func() error { return cluster.Resume(localcluster.Etcd) })

@@ -44,12 +44,13 @@ var phases = []string{"creation", "refused deletions", "teardown"}
 type load struct {
 	t     *testing.T
 	proxy *proxy
+	azure *evilAzure
 }
 
 func newLoad(t *testing.T) *load {
 	t.Helper()
-	l := &load{t: t, proxy: newProxy(t)}
-	operator.Start(t, l.proxy.Through, everyPack)
+	l := &load{t: t, proxy: newProxy(t), azure: fleetAzure(t)}
+	operator.Start(t, l.proxy.Through, everyPack, l.azure.options)
 	return l
 }
 
@@ -58,7 +59,7 @@ func newLoad(t *testing.T) *load {
 func (l *load) life(n int) [3]int64 {
 	l.t.Helper()
 	var spent [3]int64
-	f := newFleet(l.t)
+	f := newFleet(l.t, l.azure)
 	l.settle()
 	spent[0] = l.requests(func() {
 		f.protect(n)
