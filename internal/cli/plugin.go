@@ -175,6 +175,9 @@ func (q *question) warn(skipped []lineage.Skipped) {
 	}
 }
 
+// maxUnseen is how many kinds unseen names for each cause.
+const maxUnseen = 5
+
 // unseen returns one line about the kinds that an answer could not see, or "".
 func unseen(skipped []lineage.Skipped) string {
 	if len(skipped) == 0 {
@@ -191,7 +194,11 @@ func unseen(skipped []lineage.Skipped) string {
 	}
 	texts := make([]string, 0, len(causes))
 	for _, cause := range causes {
-		texts = append(texts, strings.Join(resources[cause], ", ")+" "+cause)
+		names := resources[cause]
+		if more := len(names) - maxUnseen; more > 1 {
+			names = append(names[:maxUnseen:maxUnseen], fmt.Sprintf("and %d more (-o json has all)", more))
+		}
+		texts = append(texts, strings.Join(names, ", ")+" "+cause)
 	}
 	return render.Plain("The answer may be incomplete. Not seen: " + strings.Join(texts, "; ") + ".")
 }

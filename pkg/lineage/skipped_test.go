@@ -15,7 +15,11 @@ import (
 // TestSkippedFor: an API group whose server does not answer is told only where the answer could have needed the group.
 func TestSkippedFor(t *testing.T) {
 	silent := func(group string) Skipped { return Skipped{Group: group, Resource: "*", Reason: "no answer"} }
-	metrics, ours, secrets := silent("metrics.k8s.io"), silent("ours.example"), Skipped{Resource: "secrets", Reason: "forbidden"}
+	metrics, ours := silent("metrics.k8s.io"), silent("ours.example")
+	secrets := Skipped{Resource: "secrets", Reason: "forbidden"}
+	ownedBy := func(version string) Node {
+		return Node{Owners: []metav1.OwnerReference{{APIVersion: version, Kind: "X"}}}
+	}
 	c := &Cluster{skipped: []Skipped{metrics, ours, secrets}, rules: rules{{Relation: relation.Relation{
 		Name: "refers", Declarer: schema.GroupKind{Group: "ours.example", Kind: "Thing"},
 	}}}}
@@ -30,8 +34,8 @@ func TestSkippedFor(t *testing.T) {
 		"an object of the group":       {Node{ID: object.ID{Group: "metrics.k8s.io", Kind: "PodMetrics"}}, nil},
 		"a namespace holds any kind":   {Node{ID: object.ID{Kind: "Namespace"}}, nil},
 		"a deletion may wait for any":  {Node{ID: object.ID{Kind: "ConfigMap"}, Deleted: &now}, nil},
-		"an owner is of the group":     {Node{Owners: []metav1.OwnerReference{{APIVersion: "metrics.k8s.io/v1", Kind: "X"}}}, nil},
-		"an owner is of another group": {Node{Owners: []metav1.OwnerReference{{APIVersion: "v1", Kind: "X"}}}, []Skipped{secrets, ours}},
+		"an owner is of the group":     {ownedBy("metrics.k8s.io/v1"), nil},
+		"an owner is of another group": {ownedBy("v1"), []Skipped{secrets, ours}},
 	} {
 		if tc.want == nil {
 			tc.want = []Skipped{secrets, metrics, ours}
