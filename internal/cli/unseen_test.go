@@ -14,13 +14,14 @@ func TestWarn(t *testing.T) {
 	skipped := []lineage.Skipped{
 		{Resource: "secrets", Namespace: "shop", Reason: "forbidden"},
 		{Resource: "pods", Namespace: "shop", Reason: "forbidden"},
-		{Resource: "a", Reason: "forbidden"}, {Resource: "b", Reason: "forbidden"}, {Resource: "c", Reason: "forbidden"},
-		{Resource: "d", Reason: "forbidden"}, {Resource: "e", Reason: "forbidden"}, {Resource: "f", Reason: "forbidden"},
-		{Resource: "g", Reason: "forbidden"},
 		{Group: "metrics.k8s.io", Resource: "*", Reason: "no answer"},
 	}
+	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		skipped = append(skipped, lineage.Skipped{Resource: name, Reason: "forbidden"})
+	}
 	const want = "The answer may be incomplete. Not seen: secrets, pods in namespace shop (forbidden); " +
-		"a, b, c, d, e, and 2 more (-o json has all) in the cluster (forbidden); *.metrics.k8s.io in the cluster (no answer).\n"
+		"*.metrics.k8s.io in the cluster (no answer); " +
+		"a, b, c, d, e, and 2 more (-o json has all) in the cluster (forbidden).\n"
 	for output, want := range map[string]string{"text": want, "name": want, "json": ""} {
 		var out, errOut bytes.Buffer
 		q := &question{IOStreams: genericiooptions.IOStreams{Out: &out, ErrOut: &errOut}, output: output}
