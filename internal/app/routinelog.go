@@ -2,6 +2,8 @@ package app
 
 import (
 	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 )
 
@@ -31,8 +33,8 @@ var routine = map[string]bool{
 	"shutting down server":                                   true,
 }
 
-// withoutRoutine is a LogSink that writes the messages in routine at verbosity 1, and a missing right of the operator
-// once in denialPause.
+// withoutRoutine is a LogSink that writes the messages in routine and errors about the end of a namespace at verbosity
+// 1, and a missing right of the operator once in denialPause.
 type withoutRoutine struct {
 	logr.LogSink
 
@@ -58,8 +60,24 @@ func (w withoutRoutine) Info(level int, msg string, keysAndValues ...any) {
 	w.LogSink.Info(level, msg, keysAndValues...)
 }
 
+// rejectedEvent is the message of client-go about an event that the API server does not take.
+const rejectedEvent = "Server rejected event (will not retry!)"
+
+// isOfEnd reports whether an error only says that a namespace is being deleted, or that an event came after the end of
+// its namespace: nobody has to do anything.
+func isOfEnd(err error, msg string) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		(msg == rejectedEvent && apierrors.IsNotFound(err))
+}
+
 // Error implements logr.LogSink.
 func (w withoutRoutine) Error(err error, msg string, keysAndValues ...any) {
+	if isOfEnd(err, msg) {
+		if w.Enabled(1) {
+			w.LogSink.Info(1, msg, append(keysAndValues, "error", err)...)
+		}
+		return
+	}
 	if w.denials.isNew(err) || w.Enabled(1) {
 		w.LogSink.Error(err, msg, keysAndValues...)
 	}

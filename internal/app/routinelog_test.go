@@ -2,14 +2,18 @@ package app
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrlrecorder "sigs.k8s.io/controller-runtime/pkg/recorder"
 )
 
@@ -17,8 +21,9 @@ import (
 // messages keep their levels.
 func TestWithoutRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]string{
-		slog.LevelInfo:  "INFO Ready, WARN Trouble, ERROR Failed",
-		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, DEBUG+3 Detail",
+		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR Missing",
+		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, DEBUG+3 Ends, " +
+			"DEBUG+3 Server rejected event (will not retry!), ERROR Missing, DEBUG+3 Detail",
 	} {
 		var text bytes.Buffer
 		handler := slog.NewTextHandler(&text, &slog.HandlerOptions{Level: level})
@@ -27,6 +32,11 @@ func TestWithoutRoutine(t *testing.T) {
 		log.Info("Ready")
 		warn(log, "Trouble")
 		log.Error(nil, "Failed")
+		ending := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "e", errors.New("it ends"))
+		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+		log.Error(fmt.Errorf("create event: %w", ending), "Ends")
+		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "gone"), rejectedEvent)
+		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "gone"), "Missing")
 		log.V(1).Info("Detail")
 		var got []string
 		for line := range strings.Lines(text.String()) {

@@ -325,6 +325,6 @@ func newLog(w io.Writer, format string, level slog.Level) (logr.Logger, error) {
 	}
 	log := logr.FromSlogHandler(handler)
 	ctrl.SetLogger(app.WithoutRoutine(log))
-	klog.SetLogger(log)
+	klog.SetLogger(app.WithoutRoutine(log))
 	return log, nil
 }

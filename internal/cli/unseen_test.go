@@ -11,11 +11,12 @@ import (
 
 // TestWarn: what an answer could not see is one line on standard error, also for several causes. JSON has a field.
 func TestWarn(t *testing.T) {
-	skipped := []lineage.Skipped{
-		{Resource: "secrets", Namespace: "shop", Reason: "forbidden"},
-		{Resource: "pods", Namespace: "shop", Reason: "forbidden"},
-		{Group: "metrics.k8s.io", Resource: "*", Reason: "no answer"},
-	}
+	skipped := make([]lineage.Skipped, 0, 10)
+	skipped = append(skipped,
+		lineage.Skipped{Resource: "secrets", Namespace: "shop", Reason: "forbidden"},
+		lineage.Skipped{Resource: "pods", Namespace: "shop", Reason: "forbidden"},
+		lineage.Skipped{Group: "metrics.k8s.io", Resource: "*", Reason: "no answer"},
+	)
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
 		skipped = append(skipped, lineage.Skipped{Resource: name, Reason: "forbidden"})
 	}

@@ -1,6 +1,7 @@
 package oam_test
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -157,5 +158,23 @@ func testOtherStatuses(t *testing.T) {
 		if got != what {
 			t.Errorf("the status is %v, want %s", got, what)
 		}
+	}
+}
+
+// testLaterFields: fields that people wrote for later runtimes of this API version are accepted and kept by server-side
+// apply, in each kind of definition.
+func testLaterFields(t *testing.T) {
+	w := newWorld(t)
+	const spec = "{definitionRef: {name: bars.example.com}, allowComponentOverlap: true, schematic: {cue: {template: 'a: 1'}}, " +
+		"status: {healthPolicy: 'isHealth: true'}}"
+	for _, kind := range []string{"WorkloadDefinition", "TraitDefinition", "ScopeDefinition"} {
+		name := "later-" + w.NS
+		text := "apiVersion: core.oam.dev/v1alpha2\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec: " + spec
+		if kind != "ScopeDefinition" {
+			text = strings.Replace(text, "allowComponentOverlap: true, ", "", 1)
+		}
+		w.write(text)
+		w.get(kind, name, field("a: 1", "spec", "schematic", "cue", "template"))
+		w.get(kind, name, field("isHealth: true", "spec", "status", "healthPolicy"))
 	}
 }

@@ -62,6 +62,7 @@ func TestOam(t *testing.T) {
 		"deletion":                testDeletion,
 		"questions":               testQuestions,
 		"quiet change":            testQuietChange,
+		"later fields":            testLaterFields,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,6 +29,9 @@ type ChildResourceKind struct {
 }
 
 // WorkloadDefinitionSpec says what a kind of workloads is.
+//
+// Fields of later runtimes of this API version, such as schematic, are kept and have no effect here.
+// +kubebuilder:pruning:PreserveUnknownFields
 type WorkloadDefinitionSpec struct {
 	// Reference names the CustomResourceDefinition of the workloads.
 	Reference DefinitionReference `json:"definitionRef"`
@@ -73,6 +76,9 @@ type WorkloadDefinitionList struct {
 }
 
 // TraitDefinitionSpec says what a kind of traits is.
+//
+// Fields of later runtimes of this API version, such as schematic, are kept and have no effect here.
+// +kubebuilder:pruning:PreserveUnknownFields
 type TraitDefinitionSpec struct {
 	// Reference names the CustomResourceDefinition of the traits.
 	Reference DefinitionReference `json:"definitionRef"`
@@ -121,6 +127,9 @@ type TraitDefinitionList struct {
 }
 
 // ScopeDefinitionSpec says what a kind of scopes is.
+//
+// Fields of later runtimes of this API version, such as schematic, are kept and have no effect here.
+// +kubebuilder:pruning:PreserveUnknownFields
 type ScopeDefinitionSpec struct {
 	// Reference names the CustomResourceDefinition of the scopes.
 	Reference DefinitionReference `json:"definitionRef"`
