@@ -16,6 +16,9 @@ readonly OPERATOR_LOG='^ *(time=[^ ]+ level=|[IWEF][0-9]{4} )'
 is_cold() { (($(find "$(go env GOCACHE)" -name '*-d' 2>/dev/null | head -n 1000 | wc -l) < 1000)); }
 
 logs=$(mktemp -d)
+# Everything that the stages leave in the folder for temporary files is seen at the end.
+mkdir "$logs/tmp"
+export TMPDIR=$logs/tmp
 only=" $* "
 table=
 budget=0
@@ -159,6 +162,12 @@ show_rotation() {
 	grep -hoE 'deletions were answered: .*' "$logs/rotate.log" || true
 }
 
+# left_behind names the files and the processes that the stages have left. What git ignores, such as bin, is no file left.
+left_behind() {
+	find "$TMPDIR" -mindepth 1 -maxdepth 1 -not -name 'go-build*' -not -name 'golangci-lint*' || true
+	pgrep -af "^$PWD/bin/" || true
+}
+
 # finish prints the times and what go test said, whatever happened before.
 finish() {
 	local status=$?
@@ -181,12 +190,20 @@ finish() {
 	if [[ -n $skipped ]]; then
 		printf '%s' "$skipped"
 	fi
+	local left
+	left=$(left_behind)
+	if ((status == 0)) && [[ -n $left ]]; then
+		echo "== left behind"
+		echo "$left"
+		status=1
+	fi
 	if ((status == 0)); then
 		rm -rf "$logs"
 		echo "passed"
 	else
 		echo "FAILED, logs are in $logs"
 	fi
+	exit "$status"
 }
 trap finish EXIT
 trap 'exit 130' INT

@@ -72,8 +72,8 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 	return errors.Join(err, story.Leave(ctx, stage, u.cloud.CloudsYAML()))
 }
 
-// checkLog returns an error if a log has a line at a level above INFO: such a line asks a person to do something, and in
-// the stories there is nothing to do.
+// checkLog returns an error if a log has a line at a level above INFO: such a line asks a person to do something, and
+// in the stories there is nothing to do.
 func checkLog(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

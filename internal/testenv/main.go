@@ -34,6 +34,14 @@ func CRDs(paths ...string) Option {
 	return func(e *environment) { e.crds = append(e.crds, paths...) }
 }
 
+// TemporaryCRDs is [CRDs] for a folder that is removed after the tests.
+func TemporaryCRDs(folder string) Option {
+	return func(e *environment) {
+		e.crds = append(e.crds, folder)
+		e.temporary = append(e.temporary, folder)
+	}
+}
+
 // GroupCRDs is [CRDs] for the kinds of some API groups: the files of a directory whose names begin with a
 // group, such as core.oam.dev_components.yaml. A package that needs one pack installs the kinds of that
 // pack alone: the API server compiles the rules of each kind, the garbage collector watches each kind, and
@@ -81,6 +89,7 @@ func CheckLeaks(opts ...goleak.Option) Option {
 type environment struct {
 	options   localcluster.Options
 	crds      []string
+	temporary []string // folders to remove
 	findLeaks func() error
 
 	keepNamespaces bool
@@ -166,6 +175,9 @@ func (e *environment) finish(code int, out io.Writer) int {
 	if e.cluster != nil {
 		fail("control plane", e.cluster.Err())
 		fail("stop", e.cluster.Stop())
+	}
+	for _, folder := range e.temporary {
+		fail("remove", os.RemoveAll(folder))
 	}
 	// A failed test may have skipped its t.Cleanup, so goleak is only asked after a success.
 	if e.findLeaks != nil && code == 0 {

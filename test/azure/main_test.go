@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	crds := testenv.CRDs(folder, "../../config/crd/kinship.dev_referencegrants.yaml")
-	testenv.Main(m, crds, testenv.WithoutPods(), testenv.KeepNamespaces())
+	crds := testenv.CRDs("../../config/crd/kinship.dev_referencegrants.yaml")
+	testenv.Main(m, testenv.TemporaryCRDs(folder), crds, testenv.WithoutPods(), testenv.KeepNamespaces())
 }
 
 func all() *catalogue.Catalogue {

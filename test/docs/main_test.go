@@ -42,5 +42,5 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	testenv.Main(m, testenv.CRDs(folder, "../../config/crd"))
+	testenv.Main(m, testenv.TemporaryCRDs(folder), testenv.CRDs("../../config/crd"))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
 
-// Definitions writes the definitions of Azure kinds into a folder, for testenv.CRDs: the garbage collector
-// has to know the kinds at its start. The caller removes the folder.
+// Definitions writes the definitions of Azure kinds into a folder, for testenv.TemporaryCRDs: the garbage
+// collector has to know the kinds at its start.
 func Definitions(all *catalogue.Catalogue, kinds []*catalogue.Kind) (folder string, err error) {
 	if folder, err = os.MkdirTemp("", "kinship-definitions-"); err != nil {
 		return "", fmt.Errorf("write definitions: %w", err)
