@@ -43,7 +43,11 @@ func Oam() ([]Story, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Story{p.scaled()}, nil
+	changed, err := newChangedProps()
+	if err != nil {
+		return nil, err
+	}
+	return []Story{p.scaled(), changed.story()}, nil
 }
 
 // LeaveOam applies the example once more, for people to look around.
@@ -113,4 +117,68 @@ func (p applicationProps) deleted(ctx context.Context, s *Stage) (string, error)
 		return "", err
 	}
 	return "", s.awaitField(ctx, p.scope, "[]", "spec.workloadRefs")
+}
+
+// changedProps are the objects of the story about a trait that changes what the Component says.
+type changedProps struct {
+	component, application *unstructured.Unstructured
+}
+
+func newChangedProps() (changedProps, error) {
+	objects, err := Read(examples.Oam, "oam/deployment.yaml")
+	if err != nil {
+		return changedProps{}, err
+	}
+	if len(objects) != 2 {
+		return changedProps{}, fmt.Errorf("read manifests: %d objects in deployment.yaml, want 2", len(objects))
+	}
+	for _, object := range objects {
+		object.SetNamespace(namespace)
+	}
+	return changedProps{objects[0], objects[1]}, nil
+}
+
+func (p changedProps) story() Story {
+	return Story{
+		Title: "A trait changes what a Component says, and the Component's value returns when the trait goes.",
+		Cast:  []*unstructured.Unstructured{p.component, p.application, deploymentNamed("frontend")},
+		Steps: []Step{
+			{"apply a Component with 1 Pod, and a trait with 2: the Deployment has 2 Pods", p.applied},
+			{"the application is Synced, and says which field is left to the trait", p.told},
+			{"take the trait away: the Deployment has 1 Pod", p.returned},
+			{"delete the application: the Deployment goes", p.deleted},
+		},
+	}
+}
+
+func (p changedProps) applied(ctx context.Context, s *Stage) (string, error) {
+	if err := s.apply(ctx, p.component.DeepCopy(), p.application.DeepCopy()); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, deploymentNamed("frontend"), "2", "status.readyReplicas")
+}
+
+func (p changedProps) told(ctx context.Context, s *Stage) (string, error) {
+	const note = "Deployment/frontend: spec.replicas is left to field manager kinship-oam/ManualScalerTrait/frontend"
+	if err := s.awaitField(ctx, p.application, note, "status.conditions[*].message"); err != nil {
+		return "", err
+	}
+	return note, s.awaitField(ctx, p.application, "True", "status.conditions[*].status")
+}
+
+func (p changedProps) returned(ctx context.Context, s *Stage) (string, error) {
+	if err := s.patch(ctx, p.application, `{"spec":{"components":[{"componentName":"frontend"}]}}`); err != nil {
+		return "", err
+	}
+	return "", s.awaitField(ctx, deploymentNamed("frontend"), "1", "spec.replicas")
+}
+
+func (p changedProps) deleted(ctx context.Context, s *Stage) (string, error) {
+	if err := s.deleteObject(ctx, p.application); err != nil {
+		return "", err
+	}
+	if err := s.allGone(ctx, []*unstructured.Unstructured{p.application, deploymentNamed("frontend")}); err != nil {
+		return "", err
+	}
+	return "", s.deleteObject(ctx, p.component)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,16 +33,48 @@ const (
 
 // Stage is the cluster that a Story acts on: the actions and expectations of each Step.
 type Stage struct {
-	client client.Client
+	client   client.Client
+	warnings *warnings
+}
+
+// warnings collects what the API server warns of: people would see a warning with every kubectl apply.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(code int, _, text string) {
+	if code != 299 || text == "" { // RFC 9111 has no other code.
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// take returns the first warning since the last call as an error, or nil.
+func (w *warnings) take() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts := w.texts
+	w.texts = nil
+	if len(texts) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the API server warns: %s", texts[0])
 }
 
 // NewStage returns a stage on a cluster.
 func NewStage(config *rest.Config) (*Stage, error) {
-	c, err := client.New(config, client.Options{})
-	if err != nil {
+	s := &Stage{warnings: &warnings{}}
+	config = rest.CopyConfig(config)
+	config.WarningHandler = s.warnings
+	var err error
+	if s.client, err = client.New(config, client.Options{}); err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
 	}
-	return &Stage{client: c}, nil
+	return s, nil
 }
 
 // apply applies objects in order by server-side apply, and leaves the API server's answers in the

@@ -74,7 +74,7 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 		var quote string
 		err := within(ctx, func(ctx context.Context) (err error) {
 			quote, err = step.Do(ctx, stage)
-			return err
+			return errors.Join(err, stage.warnings.take())
 		})
 		if ctx.Err() != nil {
 			return ctx.Err() // An interrupt is no failure.
