@@ -34,7 +34,7 @@ const (
 // Stage is the cluster that a Story acts on: the actions and expectations of each Step.
 type Stage struct {
 	client   client.Client
-	warnings *warnings
+	warnings warnings
 }
 
 // warnings collects what the API server warns of: people would see a warning with every kubectl apply.
@@ -67,9 +67,9 @@ func (w *warnings) take() error {
 
 // NewStage returns a stage on a cluster.
 func NewStage(config *rest.Config) (*Stage, error) {
-	s := &Stage{warnings: &warnings{}}
+	s := &Stage{}
 	config = rest.CopyConfig(config)
-	config.WarningHandler = s.warnings
+	config.WarningHandler = &s.warnings
 	var err error
 	if s.client, err = client.New(config, client.Options{}); err != nil {
 		return nil, fmt.Errorf("make client: %w", err)
