@@ -180,8 +180,9 @@ func (r *applicationReconciler) editScope(
 	if err := r.checkPath(ctx, field, text, version.WithKind(scope.Kind), relation.TypeList); err != nil {
 		return err
 	}
+	// The cache may not show yet that the workload has joined: a deleted application would leave a reference behind.
 	cached, isHealth := r.engine.Get(scope).(*oamv1alpha2.HealthScope)
-	if isHealth && holds(cached.Spec.WorkloadReferences, add, drop) {
+	if isHealth && len(drop) == 0 && hasAll(cached.Spec.WorkloadReferences, add) {
 		return nil
 	}
 	u := &unstructured.Unstructured{}
@@ -200,14 +201,12 @@ func items(refs []oamv1alpha2.TypedReference) []map[string]any {
 	return all
 }
 
-// holds reports whether a list has all references in add and none in drop.
-func holds(list, add, drop []oamv1alpha2.TypedReference) bool {
-	has := func(ref oamv1alpha2.TypedReference) bool {
-		return slices.ContainsFunc(list, func(r oamv1alpha2.TypedReference) bool {
+// hasAll reports whether a list has all references, with any uid.
+func hasAll(list, refs []oamv1alpha2.TypedReference) bool {
+	return !slices.ContainsFunc(refs, func(ref oamv1alpha2.TypedReference) bool {
+		return !slices.ContainsFunc(list, func(r oamv1alpha2.TypedReference) bool {
 			r.UID, ref.UID = "", ""
 			return r == ref
 		})
-	}
-	lacks := func(ref oamv1alpha2.TypedReference) bool { return !has(ref) }
-	return !slices.ContainsFunc(add, lacks) && !slices.ContainsFunc(drop, has)
+	})
 }
