@@ -45,11 +45,19 @@ func connectionOf(ctx context.Context) *connection {
 	return c
 }
 
-// trust keeps the connection open when the listener has to close others.
+// trust has the listener close other connections first, when it has to close some.
 func (c *connection) trust() { c.listener.Trust(c.conn) }
 
-// prove records that the API server uses the connection.
-func (c *connection) prove() { c.once.Do(func() { close(c.proven) }) }
+// distrust takes that back, unless the connection is proven: its client knows no path any more.
+func (c *connection) distrust() { c.listener.Distrust(c.conn) }
+
+// prove records that the API server uses the connection. The listener keeps the connection.
+func (c *connection) prove() {
+	c.once.Do(func() {
+		close(c.proven)
+		c.listener.Keep(c.conn)
+	})
+}
 
 // isMultiplexed reports whether several requests may be under way at once, by HTTP/2. Only then an echo can arrive
 // while a review waits.

@@ -72,6 +72,8 @@ type Server struct {
 	echoes   *echoes
 	started  atomic.Bool
 	listener atomic.Pointer[listen.Listener]
+	// doubts are connections that the listener closed, and that may have been the API server's.
+	doubts doubts
 }
 
 // NewServer returns a [Server]. NewServer opens no port.
@@ -97,11 +99,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, secret string, ho
 	if err != nil {
 		s.options.Log.Error(err, "A webhook was called with a path that could not be checked")
 	}
+	connection := connectionOf(r.Context())
 	if standing == certificate.Unknown {
+		if connection != nil {
+			connection.distrust()
+		}
 		http.NotFound(w, r)
 		return
 	}
-	connection := connectionOf(r.Context())
 	if connection != nil {
 		connection.trust()
 	}
@@ -175,9 +180,13 @@ func (s *Server) Start(ctx context.Context) error {
 // of the API server, the API server has told a user the path.
 func (s *Server) closed(why listen.Reason) {
 	s.metrics.closed.WithLabelValues(string(why)).Inc()
-	if why != listen.TooMany && why != listen.Distrusted {
-		return
+	if why == listen.TooMany || why == listen.Distrusted {
+		s.doubts.raise(s.suspect)
 	}
+}
+
+// suspect has the present path replaced.
+func (s *Server) suspect() {
 	if bundle, ok := s.options.Certificates.Current(); ok {
 		s.options.Certificates.Suspect(bundle.Path)
 	}

@@ -65,9 +65,30 @@ type Listener struct {
 	end      sync.Once
 
 	mu sync.Mutex
-	// open has each open connection; untrusted has the connections that may be closed for another, oldest first.
-	open      map[*conn]*list.Element
-	untrusted *list.List
+	// open has the place of each open connection.
+	open map[*conn]place
+	// ranks have the connections that may be closed for another: those of the first rank first, and of each rank the
+	// first first. A kept connection is in no list.
+	ranks [known + 1]*list.List
+}
+
+// rank says how much a [Listener] trusts a connection.
+type rank int
+
+const (
+	// unknown connections have proven nothing. They are in the order in which they came.
+	unknown rank = iota
+	// known connections have sent a request that few clients can send ([Listener.Trust]). They are in the order of
+	// their last such requests.
+	known
+	// kept connections are never closed for another ([Listener.Keep]).
+	kept
+)
+
+// place is the rank of a connection, and the element in the list of the rank.
+type place struct {
+	rank    rank
+	element *list.Element
 }
 
 type result struct {
@@ -82,7 +103,7 @@ func Wrap(ctx context.Context, l net.Listener, limits Limits) *Listener {
 	limits.Handshake = cmp.Or(limits.Handshake, DefaultHandshake)
 	bounded := &Listener{
 		Listener: l, limits: limits, accepted: make(chan result), ended: make(chan struct{}),
-		open: map[*conn]*list.Element{}, untrusted: list.New(),
+		open: map[*conn]place{}, ranks: [known + 1]*list.List{list.New(), list.New()},
 	}
 	go bounded.run(context.WithoutCancel(ctx))
 	return bounded
@@ -111,9 +132,19 @@ func (l *Listener) Open() int {
 	return len(l.open)
 }
 
-// Trust keeps a connection that [Listener.Accept] returned: the Listener does not close the connection for
-// another one any more.
-func (l *Listener) Trust(c net.Conn) {
+// Trust records that a connection that [Listener.Accept] returned has sent a request that few clients can send. The
+// Listener closes the connection for another one only if every other connection has sent such a request later.
+func (l *Listener) Trust(c net.Conn) { l.move(c, known) }
+
+// Distrust takes the trust from a connection that was not kept.
+func (l *Listener) Distrust(c net.Conn) { l.move(c, unknown) }
+
+// Keep keeps a connection that [Listener.Accept] returned: the Listener does not close the connection for another one
+// any more.
+func (l *Listener) Keep(c net.Conn) { l.move(c, kept) }
+
+// move gives a connection a rank, behind the others of the rank.
+func (l *Listener) move(c net.Conn, to rank) {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
@@ -123,10 +154,19 @@ func (l *Listener) Trust(c net.Conn) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e := l.open[own]; e != nil {
-		l.untrusted.Remove(e)
-		l.open[own] = nil
+	if now, isOpen := l.open[own]; isOpen && now.rank != kept {
+		l.forget(own)
+		l.put(own, to)
 	}
+}
+
+// put records a connection. The caller holds l.mu.
+func (l *Listener) put(c *conn, at rank) {
+	p := place{rank: at}
+	if at != kept {
+		p.element = l.ranks[at].PushBack(c)
+	}
+	l.open[c] = p
 }
 
 // run accepts connections until the Listener is closed. An error is handed to Accept, whose caller (net/http)
@@ -169,17 +209,18 @@ func (l *Listener) mayConnect(from net.Addr) bool {
 	return ip.IsLoopback() || slices.ContainsFunc(l.limits.From, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// add records a new connection. At the bound, add closes the oldest connection that is not trusted, or the new
-// connection if all are trusted.
+// add records a new connection. At the bound, add closes another connection, or the new connection if all others are
+// kept. A client that knows how to be trusted can't keep the others away with its own connections for ever: their
+// requests become older than those of others.
 func (l *Listener) add(raw net.Conn) *conn {
 	c := &conn{Conn: raw, listener: l}
 	l.mu.Lock()
 	if len(l.open) < l.limits.Connections {
-		l.open[c] = l.untrusted.PushBack(c)
+		l.put(c, unknown)
 		l.mu.Unlock()
 		return c
 	}
-	oldest := l.untrusted.Front()
+	oldest := cmp.Or(l.ranks[unknown].Front(), l.ranks[known].Front())
 	if oldest == nil {
 		l.mu.Unlock()
 		l.drop(raw, TooMany)
@@ -187,7 +228,7 @@ func (l *Listener) add(raw net.Conn) *conn {
 	}
 	victim := oldest.Value.(*conn)
 	l.forget(victim)
-	l.open[c] = l.untrusted.PushBack(c)
+	l.put(c, unknown)
 	l.mu.Unlock()
 	victim.displaced.Store(true)
 	l.drop(victim.Conn, TooMany)
@@ -196,8 +237,8 @@ func (l *Listener) add(raw net.Conn) *conn {
 
 // forget drops the record of a connection. The caller holds l.mu.
 func (l *Listener) forget(c *conn) {
-	if e := l.open[c]; e != nil {
-		l.untrusted.Remove(e)
+	if p, isOpen := l.open[c]; isOpen && p.rank != kept {
+		l.ranks[p.rank].Remove(p.element)
 	}
 	delete(l.open, c)
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/kinship-dev/kinship/internal/listen"
 )
 
-// server is a TLS server behind a Listener. Each request whose path is /trust makes the server trust its connection.
+// server is a TLS server behind a Listener. A request for /trust, /distrust or /keep makes the server trust, distrust
+// or keep its connection.
 type server struct {
 	*testing.T
 	*listen.Listener
@@ -41,8 +42,10 @@ func newServer(t *testing.T, limits listen.Limits) *server {
 	}
 	s.Listener = listen.Wrap(t.Context(), tcp, limits)
 	served := listen.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok && r.URL.Path == "/trust" {
-			s.Trust(c)
+		c, _ := r.Context().Value(connKey{}).(net.Conn)
+		change := map[string]func(net.Conn){"/trust": s.Trust, "/distrust": s.Distrust, "/keep": s.Keep}[r.URL.Path]
+		if change != nil {
+			change(c)
 		}
 	}))
 	served.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
@@ -121,18 +124,48 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// TestFullOfTrusted: if every open connection is trusted, a new one is closed.
+// TestFullOfTrusted: a client whose connections are all trusted does not keep new clients away. The connection whose
+// last trusted request is the oldest is closed, after those that are not trusted any more. A kept connection stays
+// open, and if every open connection is kept, a new one is closed.
 func TestFullOfTrusted(t *testing.T) {
-	s := newServer(t, listen.Limits{Connections: 1})
-	trusted := s.dial()
-	if err := get(trusted, "/trust"); err != nil {
-		t.Fatal(err)
+	s := newServer(t, listen.Limits{Connections: 3})
+	dial := func(path string) *tls.Conn {
+		t.Helper()
+		c := s.dial()
+		send(t, c, path)
+		return c
 	}
+	keeper, first, second := dial("/keep"), dial("/trust"), dial("/trust")
+	send(t, first, "/trust") // second is the oldest now.
+	third := dial("/trust")
+	isClosed(t, second)
+	send(t, third, "/distrust") // first is older, and trusted.
+	fourth := dial("/trust")
+	isClosed(t, third)
+	send(t, first, "/keep")
+	send(t, fourth, "/keep")
+	send(t, fourth, "/distrust") // A kept connection is kept.
 	if _, err := s.slow().Read(make([]byte, 1)); !errors.Is(err, io.EOF) && err == nil {
-		t.Errorf("the second connection stays open: %v", err)
+		t.Errorf("a new connection among kept ones stays open: %v", err)
 	}
-	if err := get(trusted, "/"); err != nil {
-		t.Errorf("the trusted connection: %v", err)
+	for _, c := range []*tls.Conn{keeper, first, fourth} {
+		send(t, c, "/")
+	}
+}
+
+// send sends a request on a connection that must be open.
+func send(t *testing.T, c *tls.Conn, path string) {
+	t.Helper()
+	if err := get(c, path); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
+
+// isClosed expects that the server has closed a connection.
+func isClosed(t *testing.T, c *tls.Conn) {
+	t.Helper()
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the connection is open")
 	}
 }
 

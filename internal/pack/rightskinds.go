@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // rightsGroups are API groups whose kinds give rights, or decide about the requests of others.
@@ -32,9 +33,18 @@ func GivesRights(r schema.GroupResource) string {
 	switch {
 	case strings.Contains(r.Resource, "/"):
 		return "it is a subresource, and only whole objects can be created"
+	case !isResource(r):
+		return "it is no resource in the form RESOURCE.GROUP, in lower case, such as deployments.apps"
 	case slices.Contains(rightsGroups, r.Group), slices.Contains(rightsResources, r):
 		return "they give rights, which the API server would judge by the operator's account"
 	default:
 		return ""
 	}
+}
+
+// isResource reports whether a resource has a name and a group of the form that the API server serves. In another
+// spelling, a comparison with known resources would miss the resource.
+func isResource(r schema.GroupResource) bool {
+	return len(validation.IsDNS1123Label(r.Resource)) == 0 &&
+		(r.Group == "" || len(validation.IsDNS1123Subdomain(r.Group)) == 0)
 }

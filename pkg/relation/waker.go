@@ -152,7 +152,7 @@ func (w *Waker) isUnmoved(s *selection, c Change) bool {
 	if c.New == nil || c.New.Deleting || c.Old != nil && c.Old.Deleting {
 		return false
 	}
-	if c.Old != nil && s.ref.Matches(*c.Old) == s.ref.Matches(*c.New) {
+	if c.Old != nil && c.Old.UID == c.New.UID && s.ref.Matches(*c.Old) == s.ref.Matches(*c.New) {
 		return true
 	}
 	return w.hasOlder(s, *c.New)

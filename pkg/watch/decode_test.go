@@ -102,7 +102,8 @@ func newReader(t *testing.T) *reader {
 	scheme.AddKnownTypes(diaries, &Diary{}, &DiaryList{})
 	metav1.AddToGroupVersion(scheme, diaries)
 	r := &reader{
-		t: t, namespace: testenv.Namespace(t), health: &watch.Health{Log: logr.Discard()}, tally: &watch.Tally{},
+		t: t, namespace: testenv.Namespace(t), health: &watch.Health{Log: logr.Discard()},
+		tally: &watch.Tally{ListPause: time.Millisecond},
 	}
 	c, in := testenv.ClientFor(t, testenv.Config(t), scheme), client.InNamespace(r.namespace)
 	r.client = c

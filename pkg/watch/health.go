@@ -97,30 +97,33 @@ func (h *Health) Refusal(gk schema.GroupKind) string {
 // unreadable records an object that could not be decoded, and reports the object once per
 // metadata.resourceVersion.
 func (h *Health) unreadable(p part, u *unstructured.Unstructured, err error) {
-	if h.isNews(p, u, func(s *state) *map[types.UID]string { return &s.broken }) {
+	if h.isNews(p, u.GetUID(), u.GetResourceVersion(), func(s *state) *map[types.UID]string { return &s.broken }) {
 		h.tell(p, u, "An object can't be read and is left as it is", err, fmt.Sprintf(
 			"the operator can't read this object and leaves it as it is: %v. Correct the field, or delete the object", err))
 	}
 }
 
-// leftOut records an object that has no room in a [Tally], and reports the object once per metadata.resourceVersion.
+// leftOut records an object that has no room in a [Tally], and reports the object once until the object has room: each
+// change by its user would otherwise be a line of the log.
 func (h *Health) leftOut(p part, obj client.Object, err error) {
-	if h.isNews(p, obj, func(s *state) *map[types.UID]string { return &s.leftOut }) {
+	if h.isNews(p, obj.GetUID(), "", func(s *state) *map[types.UID]string { return &s.leftOut }) {
 		h.tell(p, obj, "An object has no room and is left as it is", err,
 			fmt.Sprintf("the operator leaves this object as it is: %v", err))
 	}
 }
 
-// isNews records an object, and reports whether this metadata.resourceVersion was not recorded before.
-func (h *Health) isNews(p part, obj client.Object, in func(*state) *map[types.UID]string) bool {
+// isNews records a version of an object, and reports whether this version was not recorded last.
+func (h *Health) isNews(p part, uid types.UID, version string, in func(*state) *map[types.UID]string) bool {
 	known := false
 	h.parts.Update(p, func(s state, _ bool) (state, bool) {
 		records := in(&s)
 		if *records == nil {
 			*records = map[types.UID]string{}
 		}
-		known = (*records)[obj.GetUID()] == obj.GetResourceVersion()
-		(*records)[obj.GetUID()] = obj.GetResourceVersion()
+		var before string
+		before, known = (*records)[uid]
+		known = known && before == version
+		(*records)[uid] = version
 		return s, true
 	})
 	return !known

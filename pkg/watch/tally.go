@@ -1,8 +1,10 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -18,6 +20,9 @@ type Tally struct {
 	// Object and Namespace are the most bytes, by [Footprint], of an object and of the objects of a namespace. Zero
 	// means no bound.
 	Object, Namespace int
+	// ListPause is the least time between two lists of one informer that the Tally asks for when there is room again.
+	// Zero means [DefaultListPause].
+	ListPause time.Duration
 
 	mu         sync.Mutex
 	namespaces map[string]*share
@@ -95,7 +100,7 @@ func (t *Tally) change(namespace string, kept *share, by int, isNew bool) {
 	}
 	if len(kept.waiting) > 0 && kept.bytes <= t.Namespace-t.Namespace/4 {
 		for s := range kept.waiting {
-			s.kept.readAgain()
+			s.kept.readAgain(cmp.Or(t.ListPause, DefaultListPause))
 		}
 		kept.waiting = nil
 	}
@@ -112,6 +117,15 @@ type keeping struct {
 	listing map[types.UID]bool
 	// again tells the watch that the objects are to be listed again.
 	again chan struct{}
+	// pause limits how often that happens.
+	pause relisting
+}
+
+// relisting says when an informer was last asked to list its objects again.
+type relisting struct {
+	mu   sync.Mutex
+	last time.Time
+	due  bool
 }
 
 type sized struct {
@@ -119,8 +133,37 @@ type sized struct {
 	bytes     int
 }
 
-// readAgain asks for a new list.
-func (k *keeping) readAgain() {
+// DefaultListPause is the least time between two lists that a [Tally] asks for. A new list ends the watch, which all
+// namespaces share, and the reflector of client-go begins the next watch after a back-off that doubles with each end,
+// up to 30 s, and is reset after two minutes without an end. So a tenant who deletes and creates objects all the time
+// delays others by one first back-off, 0.8 s, in three minutes.
+const DefaultListPause = 3 * time.Minute
+
+// readAgain asks for a new list, now or as soon as a pause has passed since the last one.
+func (k *keeping) readAgain(pause time.Duration) {
+	k.pause.mu.Lock()
+	defer k.pause.mu.Unlock()
+	wait := pause - time.Since(k.pause.last)
+	switch {
+	case k.pause.due:
+	case !k.pause.last.IsZero() && wait > 0:
+		k.pause.due = true
+		time.AfterFunc(wait, k.askAgain)
+	default:
+		k.pause.last = time.Now()
+		k.ask()
+	}
+}
+
+// askAgain asks for the list that was put off.
+func (k *keeping) askAgain() {
+	k.pause.mu.Lock()
+	defer k.pause.mu.Unlock()
+	k.pause.due, k.pause.last = false, time.Now()
+	k.ask()
+}
+
+func (k *keeping) ask() {
 	select {
 	case k.again <- struct{}{}:
 	default: // The list is asked for already.
