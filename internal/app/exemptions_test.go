@@ -60,7 +60,7 @@ func TestRefusedKinds(t *testing.T) {
 		"certificatesigningrequests.certificates.k8s.io":               "give rights",
 		"referencegrants.gateway.networking.k8s.io":                    "give rights", "nodes": "give rights",
 		"usages.PROTECTION.crossplane.io": "lower case", "roles.rbac.authorization.k8s.io,pods": "lower case",
-		"deployments.apps/scale": "lower case", "Deployments.apps": "lower case", ".apps": "lower case",
+		"deployments.apps/scale": "lower case", "Deployments.apps": "lower case",
 		"mydbs.standard.oam.dev": "", "configmaps": "", "pods": "", "healthscopes.core.oam.dev": "",
 	} {
 		kind := schema.ParseGroupResource(name)

@@ -24,6 +24,7 @@ func testDeletion(t *testing.T) {
 			w.get("Deployment", "example", field(3, "spec", "replicas"))
 			app := w.get("ApplicationConfiguration", "app", synced(""))
 			w.get("HealthScope", "health", members(1))
+			w.collected()
 			if err := w.C.Delete(t.Context(), app, client.PropagationPolicy(how)); err != nil {
 				t.Fatal(err)
 			}
@@ -47,6 +48,24 @@ func testDeletion(t *testing.T) {
 				w.gone(kind, name)
 			}
 		})
+	}
+}
+
+// collected waits until the garbage collector knows the workloads and the traits that exist now. The garbage collector
+// takes the owner only from objects that it knows, and deletes the others after their owner is gone.
+func (w *world) collected() {
+	w.T.Helper()
+	const orphan = `
+apiVersion: core.oam.dev/v1alpha2
+kind: %s
+metadata: {name: marker, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: none, uid: none}]}
+spec: %s`
+	for kind, spec := range map[string]string{
+		"ContainerizedWorkload": "{containers: [{name: a, image: a}]}",
+		"ManualScalerTrait":     "{replicaCount: 1, workloadRef: {apiVersion: v1, kind: Pod, name: none}}",
+	} {
+		w.write(fmt.Sprintf(orphan, kind, spec))
+		w.gone(kind, "marker")
 	}
 }
 
