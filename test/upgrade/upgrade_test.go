@@ -51,7 +51,7 @@ spec: {location: westeurope}
 // welcome creates new objects, which the operator serves after those that exist already.
 func (w *world) welcome(what string) {
 	w.t.Helper()
-	for _, u := range testenv.Apply(w.t, fmt.Sprintf(newcomers, what), testenv.In(stories)) {
+	for _, u := range testenv.Apply(w.t, fmt.Sprintf(newcomers, what), testenv.In(stories), olderWarns) {
 		w.settled(u)
 	}
 	w.protect("new-" + what)

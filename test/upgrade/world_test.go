@@ -177,13 +177,16 @@ spec:
   reason: it is precious
 `
 
+// olderWarns excuses a warning: the older operator gives Usages a finalizer whose name has no path.
+var olderWarns = testenv.Warned("usage.apiextensions.crossplane.io")
+
 // protect creates a ConfigMap and its Usage, and waits until the ConfigMap is protected.
 func (w *world) protect(name string) {
 	w.t.Helper()
 	var objects []*unstructured.Unstructured
 	testenv.Eventually(w.t, func() error { // The API server may call the operator of before for a moment.
 		var err error
-		objects, err = testenv.TryApply(w.t, fmt.Sprintf(protected, name), testenv.In(stories))
+		objects, err = testenv.TryApply(w.t, fmt.Sprintf(protected, name), testenv.In(stories), olderWarns)
 		return err
 	})
 	testenv.Eventually(w.t, func() error {
