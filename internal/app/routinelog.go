@@ -63,10 +63,14 @@ func (w withoutRoutine) Info(level int, msg string, keysAndValues ...any) {
 // rejectedEvent is the message of client-go about an event that the API server does not take.
 const rejectedEvent = "Server rejected event (will not retry!)"
 
-// isOfEnd reports whether an error only says that a namespace is being deleted, or that an event came after the end of
-// its namespace: nobody has to do anything.
+// brokenOff is the message of controller-runtime about a review whose client has ended the call. The API server does so
+// when its own client gives up.
+const brokenOff = "unable to read the body from the incoming request"
+
+// isOfEnd reports whether an error only says that a namespace is being deleted, that an event came after the end of its
+// namespace, or that a client has ended its call: nobody has to do anything.
 func isOfEnd(err error, msg string) bool {
-	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+	return msg == brokenOff || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		(msg == rejectedEvent && apierrors.IsNotFound(err))
 }
 

@@ -22,7 +22,7 @@ import (
 func TestWithoutRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR Missing",
-		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, DEBUG+3 Ends, " +
+		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", " +
 			"DEBUG+3 Server rejected event (will not retry!), ERROR Missing, DEBUG+3 Detail",
 	} {
 		var text bytes.Buffer
@@ -35,6 +35,7 @@ func TestWithoutRoutine(t *testing.T) {
 		ending := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "e", errors.New("it ends"))
 		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		log.Error(fmt.Errorf("create event: %w", ending), "Ends")
+		log.Error(errors.New("CANCEL"), brokenOff)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "gone"), rejectedEvent)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "gone"), "Missing")
 		log.V(1).Info("Detail")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -60,9 +59,6 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 		return err
 	}
 	err = story.Tell(ctx, u.Out, stage, stories)
-	if err == nil && u.once {
-		err = checkLog(filepath.Join(cluster.DataDir(), "logs", operatorLog))
-	}
 	if err != nil && ctx.Err() == nil {
 		u.quoteLog(cluster)
 	}
@@ -70,21 +66,6 @@ func (u *up) tell(ctx context.Context, cluster *localcluster.Cluster) error {
 		return err
 	}
 	return errors.Join(err, story.Leave(ctx, stage, u.cloud.CloudsYAML()))
-}
-
-// checkLog returns an error if a log has a line at a level above INFO: such a line asks a person to do something, and
-// in the stories there is nothing to do.
-func checkLog(path string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("read the operator's log: %w", err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, " level=WARN ") || strings.Contains(line, " level=ERROR ") {
-			return fmt.Errorf("the operator logs trouble, and there is none: %s", strings.TrimSpace(line))
-		}
-	}
-	return nil
 }
 
 // quoteLog prints the end of operatorLog, because "kinship up" removes the file at its end.
