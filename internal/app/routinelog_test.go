@@ -22,7 +22,8 @@ import (
 func TestWithoutRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR Missing",
-		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", " +
+		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, " +
+			"DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", " +
 			"DEBUG+3 Server rejected event (will not retry!), ERROR Missing, DEBUG+3 Detail",
 	} {
 		var text bytes.Buffer
