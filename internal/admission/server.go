@@ -22,6 +22,7 @@ import (
 
 	"github.com/kinship-dev/kinship/internal/certificate"
 	"github.com/kinship-dev/kinship/internal/listen"
+	"github.com/kinship-dev/kinship/pkg/throttle"
 )
 
 // Options are the options of a [Server].
@@ -72,8 +73,10 @@ type Server struct {
 	echoes   *echoes
 	started  atomic.Bool
 	listener atomic.Pointer[listen.Listener]
-	// doubts are connections that the listener closed, and that may have been the API server's.
-	doubts doubts
+	// doubts limits how often a closed connection that may have been the API server's has the path replaced: a client
+	// without any path can open connections and break them off all the time, and each replacement writes a Secret and
+	// the webhook configurations.
+	doubts throttle.Throttle
 }
 
 // NewServer returns a [Server]. NewServer opens no port.
@@ -82,6 +85,7 @@ func NewServer(o Options, metrics *Metrics) *Server {
 	return &Server{
 		Server: webhook.NewServer(webhook.Options{WebhookMux: mux}), options: o, mux: mux, metrics: metrics,
 		budget: newBudget(), echoes: newEchoes(),
+		doubts: throttle.Throttle{Least: 10 * time.Second, Most: 10 * time.Minute, Calm: 30 * time.Minute},
 	}
 }
 
@@ -181,7 +185,7 @@ func (s *Server) Start(ctx context.Context) error {
 func (s *Server) closed(why listen.Reason) {
 	s.metrics.closed.WithLabelValues(string(why)).Inc()
 	if why == listen.TooMany || why == listen.Distrusted {
-		s.doubts.raise(s.suspect)
+		s.doubts.Do(s.suspect)
 	}
 }
 

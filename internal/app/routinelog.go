@@ -1,7 +1,12 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"io"
+
 	"github.com/go-logr/logr"
+	"golang.org/x/net/http2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
@@ -70,8 +75,15 @@ const brokenOff = "unable to read the body from the incoming request"
 // isOfEnd reports whether an error only says that a namespace is being deleted, that an event came after the end of its
 // namespace, or that a client has ended its call: nobody has to do anything.
 func isOfEnd(err error, msg string) bool {
-	return msg == brokenOff || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+	return (msg == brokenOff && isBrokenOff(err)) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
 		(msg == rejectedEvent && apierrors.IsNotFound(err))
+}
+
+// isBrokenOff reports whether a client has ended its call before the server has read the body.
+func isBrokenOff(err error) bool {
+	stream, isStream := errors.AsType[http2.StreamError](err)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
+		(isStream && stream.Code == http2.ErrCodeCancel)
 }
 
 // Error implements logr.LogSink.

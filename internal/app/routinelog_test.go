@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/net/http2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,9 +22,9 @@ import (
 // messages keep their levels.
 func TestWithoutRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]string{
-		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR Missing",
+		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR " + brokenOff + ", ERROR Missing",
 		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, " +
-			"DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", " +
+			"DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", ERROR " + brokenOff + ", " +
 			"DEBUG+3 Server rejected event (will not retry!), ERROR Missing, DEBUG+3 Detail",
 	} {
 		var text bytes.Buffer
@@ -36,7 +37,8 @@ func TestWithoutRoutine(t *testing.T) {
 		ending := apierrors.NewForbidden(schema.GroupResource{Resource: "events"}, "e", errors.New("it ends"))
 		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		log.Error(fmt.Errorf("create event: %w", ending), "Ends")
-		log.Error(errors.New("CANCEL"), brokenOff)
+		log.Error(http2.StreamError{Code: http2.ErrCodeCancel}, brokenOff)
+		log.Error(errors.New("too large"), brokenOff)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "gone"), rejectedEvent)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "gone"), "Missing")
 		log.V(1).Info("Detail")

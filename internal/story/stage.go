@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/warnings"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -34,35 +34,7 @@ const (
 // Stage is the cluster that a Story acts on: the actions and expectations of each Step.
 type Stage struct {
 	client   client.Client
-	warnings warnings
-}
-
-// warnings collects what the API server warns of: people would see a warning with every kubectl apply.
-type warnings struct {
-	mu    sync.Mutex
-	texts []string
-}
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(code int, _, text string) {
-	if code != 299 || text == "" { // RFC 9111 has no other code.
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.texts = append(w.texts, text)
-}
-
-// take returns the first warning since the last call as an error, or nil.
-func (w *warnings) take() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	texts := w.texts
-	w.texts = nil
-	if len(texts) == 0 {
-		return nil
-	}
-	return fmt.Errorf("the API server warns: %s", texts[0])
+	warnings warnings.Collector
 }
 
 // NewStage returns a stage on a cluster.
@@ -94,6 +66,14 @@ func (s *Stage) apply(ctx context.Context, objects ...*unstructured.Unstructured
 		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// warned returns an error if the API server has warned since the last call.
+func (s *Stage) warned() error {
+	if texts := s.warnings.Take(); len(texts) > 0 {
+		return fmt.Errorf("the API server warns: %s", texts[0])
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (s Story) tell(ctx context.Context, out io.Writer, stage *Stage) error {
 		var quote string
 		err := within(ctx, func(ctx context.Context) (err error) {
 			quote, err = step.Do(ctx, stage)
-			return errors.Join(err, stage.warnings.take())
+			return errors.Join(err, stage.warned())
 		})
 		if ctx.Err() != nil {
 			return ctx.Err() // An interrupt is no failure.

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,6 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/warnings"
 )
 
 // fieldOwner owns the fields of what tests apply.
@@ -37,31 +37,12 @@ type ApplyOption func(*applying)
 type applying struct {
 	config    *rest.Config
 	namespace string
-	warnings  warnings
-}
-
-// warnings collects what the API server warns of.
-type warnings struct {
-	mu    sync.Mutex
-	texts []string
-	// excused are parts of warnings that a test expects.
-	excused []string
-}
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(code int, _, text string) {
-	isExcused := func(part string) bool { return strings.Contains(text, part) }
-	if code != 299 || text == "" || slices.ContainsFunc(w.excused, isExcused) { // RFC 9111 has no other code.
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.texts = append(w.texts, text)
+	warnings  warnings.Collector
 }
 
 // Warned excuses warnings that contain a text.
 func Warned(parts ...string) ApplyOption {
-	return func(a *applying) { a.warnings.excused = append(a.warnings.excused, parts...) }
+	return func(a *applying) { a.warnings.Excused = append(a.warnings.Excused, parts...) }
 }
 
 // In sets metadata.namespace of namespaced objects that name no namespace. Without In, such objects
@@ -115,7 +96,7 @@ func TryApply(tb testing.TB, text string, opts ...ApplyOption) ([]*unstructured.
 	if isOutdated(err) {
 		applied, err = how.apply(tb.Context(), text, nil)
 	}
-	for _, warning := range how.warnings.texts {
+	for _, warning := range how.warnings.Take() {
 		tb.Errorf("testenv: a manifest is applied with a warning: %s", warning)
 	}
 	return applied, err

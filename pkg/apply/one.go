@@ -129,7 +129,8 @@ func (p pass) write(
 // isStale reports whether the API server refused a request because the object was created,
 // replaced or deleted since Applier.View showed the object.
 func isStale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || reconcile.IsAnother(err)
+	return errors.Is(err, errMissing) ||
+		apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || reconcile.IsAnother(err)
 }
 
 // live reads an object from the API server.

@@ -68,7 +68,7 @@ func (p pass) leave(ctx context.Context, sent *unstructured.Unstructured, left [
 	meta := &metav1.PartialObjectMetadata{}
 	meta.SetGroupVersionKind(sent.GroupVersionKind())
 	if err := p.Client.Get(ctx, client.ObjectKeyFromObject(sent), meta); err != nil {
-		return fmt.Errorf("read who sets which fields: %w", err)
+		return fmt.Errorf("read who sets which fields: %w", missing(err))
 	}
 	for _, f := range meta.GetManagedFields() {
 		wanted := map[string]bool{}
@@ -91,6 +91,17 @@ func (p pass) leave(ctx context.Context, sent *unstructured.Unstructured, left [
 		})
 	}
 	return nil
+}
+
+// errMissing says that an object is gone that was to be changed.
+var errMissing = errors.New("the object is gone")
+
+// missing marks a NotFound, so that the object is looked at again (isStale).
+func missing(err error) error {
+	if apierrors.IsNotFound(err) {
+		return errMissing
+	}
+	return err
 }
 
 // removeField removes the field of a path. removeField changes nothing where the content has no such field.

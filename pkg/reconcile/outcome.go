@@ -132,10 +132,13 @@ func (o Outcome) Sooner(d time.Duration) Outcome {
 // IsDone reports whether nothing is left to do.
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 
-// IsSuperseded reports whether an attempt failed because another client wrote an object at the
-// same time (Conflict). The pass is repeated after [ConflictRetry], so a status need not report
-// the failure.
-func (o Outcome) IsSuperseded() bool { return apierrors.IsConflict(o.err) }
+// IsSuperseded reports whether an attempt failed because another client wrote an object at the same time (Conflict), or
+// because the object of the pass was deleted meanwhile. The pass is repeated after [ConflictRetry], so a status need
+// not report the failure.
+func (o Outcome) IsSuperseded() bool {
+	_, isGone := errors.AsType[goneError](o.err)
+	return isGone || apierrors.IsConflict(o.err)
+}
 
 // Messages returns the message of every [Finding] in their order, each message once.
 func (o Outcome) Messages() []string {

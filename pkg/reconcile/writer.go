@@ -69,7 +69,7 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 		return w.reduced(ctx, id, before, after, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("write status of %s: %w", id, err)
+		return false, fmt.Errorf("write status of %s: %w", id, gone(err))
 	}
 	if uid != "" && answer.GetUID() != uid {
 		return false, fmt.Errorf("write status of %s: %w", id, replaced(id, uid, answer.GetUID()))
@@ -82,6 +82,21 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 		w.Writes.Wrote(id, version)
 	}
 	return true, nil
+}
+
+// goneError says that the object that a [Writer] writes does not exist any more. A pass that fails for this reason has
+// nothing left to do: the next pass sees that the object is gone ([Outcome.IsSuperseded]).
+type goneError struct{ error }
+
+// Unwrap returns the NotFound of the API server.
+func (e goneError) Unwrap() error { return e.error }
+
+// gone marks a NotFound as the answer to a write of the pass's own object.
+func gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return goneError{err}
+	}
+	return err
 }
 
 // replaced returns the Conflict for which [IsAnother] is true.
@@ -131,7 +146,7 @@ func (w *Writer) Object(ctx context.Context, id object.ID, before, after client.
 	answer := after.DeepCopyObject().(client.Object)
 	err = w.Client.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.FieldOwner))
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", id, err)
+		return false, fmt.Errorf("write %s: %w", id, gone(err))
 	}
 	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote object", "object", id.String(), "version", answer.GetResourceVersion())
 	w.Writes.WroteOn(id, before.GetResourceVersion(), answer.GetResourceVersion())

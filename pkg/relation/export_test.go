@@ -7,10 +7,10 @@ func (w *Waker) HoldBatches() { w.selectors.due, w.rings.due = true, true }
 func (w *Waker) EndPauses() {
 	w.chosen.mu.Lock()
 	defer w.chosen.mu.Unlock()
-	for _, ids := range w.chosen.waiting {
-		for id := range ids {
+	for _, q := range w.chosen.waiting {
+		for _, id := range q.ids {
 			w.Declarer(id)
 		}
 	}
-	clear(w.chosen.waiting)
+	w.chosen.waiting = map[string]*queue{}
 }

@@ -1,67 +1,65 @@
 package relation
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
-// TestPace: the first change wakes the declarers of a namespace at once. Further changes wake each declarer once, after
-// a pause as long as the number of woken declarers demands. Declarers of another namespace do not wait.
+// TestPace: the declarers of a namespace are woken in bursts, each once, also if they are requested again while they
+// wait. A declarer of another namespace is woken at once. 10,000 declarers are woken within 7 seconds.
 func TestPace(t *testing.T) {
-	type call struct {
-		At time.Duration
-		ID object.ID
-	}
 	synctest.Test(t, func(t *testing.T) {
 		var p pace
 		var mu sync.Mutex // A timer wakes as well.
-		var got []call
+		woken := map[string][]time.Duration{}
 		begin := time.Now()
 		wake := func(id object.ID) {
 			mu.Lock()
 			defer mu.Unlock()
-			got = append(got, call{time.Since(begin), id})
+			woken[id.Name] = append(woken[id.Name], time.Since(begin))
 		}
-		noisy := make([]object.ID, 300)
-		for i := range noisy {
-			noisy[i] = object.ID{Namespace: "noisy", Name: string(rune('a' + i))}
-		}
-		quiet := object.ID{Namespace: "quiet", Name: "a"}
-		var want []call
-		expect := func(at time.Duration, ids ...object.ID) {
-			for _, id := range ids {
-				want = append(want, call{at, id})
+		some := func(namespace string, n int) []object.ID {
+			ids := make([]object.ID, 0, n)
+			for i := range n {
+				ids = append(ids, object.ID{Namespace: namespace, Name: fmt.Sprint(namespace, i)})
 			}
+			return ids
 		}
 		p.wake(wake)
-		p.wake(wake, noisy...)
-		expect(0, noisy...)
-		<-time.After(100 * time.Millisecond)
-		p.wake(wake, noisy[0], quiet)
-		p.wake(wake, noisy[0], noisy[1], quiet)
-		expect(100*time.Millisecond, quiet)
-		expect(102*time.Millisecond, quiet)
-		expect(600*time.Millisecond, noisy[:2]...)
+		p.wake(wake, some("noisy", 20)...)
+		<-time.After(time.Millisecond)
+		p.wake(wake, some("noisy", 20)[0], some("noisy", 20)[19], some("quiet", 1)[0])
 		<-time.After(time.Minute)
-		p.wake(wake, noisy[2]) // After a rest.
-		expect(100*time.Millisecond+time.Minute, noisy[2])
+		p.wake(wake, some("many", 10_000)...)
 		<-time.After(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
-		slices.SortFunc(got, func(a, b call) int { return cmp.Or(cmp.Compare(a.At, b.At), object.Compare(a.ID, b.ID)) })
-		if diff := gocmp.Diff(want, got); diff != "" {
-			t.Errorf("calls (-want +got):\n%s", diff)
+		const burst = burstPause
+		for name, want := range map[string][]time.Duration{
+			"noisy7": {0}, "noisy8": {burst}, "noisy15": {burst}, "noisy16": {2 * burst}, "noisy19": {2 * burst},
+			"noisy0": {0, 2 * burst}, "quiet0": {time.Millisecond},
+		} {
+			if diff := cmp.Diff(want, woken[name]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", name, diff)
+			}
+		}
+		last := time.Duration(0)
+		for i := range 10_000 {
+			last = max(last, slices.Max(woken[fmt.Sprint("many", i)]))
+		}
+		if took := last - time.Minute - time.Millisecond; took > 7*time.Second {
+			t.Errorf("10,000 declarers are woken after %s", took)
 		}
 		if len(p.waiting) > 0 {
-			t.Errorf("%d namespaces are kept after their pauses", len(p.waiting))
+			t.Errorf("%d namespaces are kept after their bursts", len(p.waiting))
 		}
 	})
 }

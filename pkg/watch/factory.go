@@ -35,6 +35,7 @@ func (f *Factory) New(
 ) cache.SharedIndexInformer {
 	s := &source{factory: f, typed: cache.ToListerWatcherWithContext(lw), example: example}
 	s.kept.again = make(chan struct{}, 1)
+	s.kept.lists.Least = f.Tally.listPause()
 	if gvk, err := apiutil.GVKForObject(example, f.Scheme); err == nil {
 		s.gvk = gvk
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinship-dev/kinship/pkg/throttle"
 )
 
 // Tally bounds the memory of the objects that informers keep, so that one namespace can't take the memory of all. An
@@ -34,6 +36,14 @@ type share struct {
 	// waiting are the sources that left out objects of the namespace, and objects how many objects are kept.
 	waiting map[*source]struct{}
 	objects int
+}
+
+// listPause is Tally.ListPause or its default.
+func (t *Tally) listPause() time.Duration {
+	if t == nil {
+		return DefaultListPause
+	}
+	return cmp.Or(t.ListPause, DefaultListPause)
 }
 
 // Full reports whether the objects of a namespace take more than three quarters of [Tally.Namespace], and how many
@@ -100,7 +110,7 @@ func (t *Tally) change(namespace string, kept *share, by int, isNew bool) {
 	}
 	if len(kept.waiting) > 0 && kept.bytes <= t.Namespace-t.Namespace/4 {
 		for s := range kept.waiting {
-			s.kept.readAgain(cmp.Or(t.ListPause, DefaultListPause))
+			s.kept.readAgain()
 		}
 		kept.waiting = nil
 	}
@@ -117,15 +127,8 @@ type keeping struct {
 	listing map[types.UID]bool
 	// again tells the watch that the objects are to be listed again.
 	again chan struct{}
-	// pause limits how often that happens.
-	pause relisting
-}
-
-// relisting says when an informer was last asked to list its objects again.
-type relisting struct {
-	mu   sync.Mutex
-	last time.Time
-	due  bool
+	// lists limits how often that happens.
+	lists throttle.Throttle
 }
 
 type sized struct {
@@ -139,35 +142,14 @@ type sized struct {
 // delays others by one first back-off, 0.8 s, in three minutes.
 const DefaultListPause = 3 * time.Minute
 
-// readAgain asks for a new list, now or as soon as a pause has passed since the last one.
-func (k *keeping) readAgain(pause time.Duration) {
-	k.pause.mu.Lock()
-	defer k.pause.mu.Unlock()
-	wait := pause - time.Since(k.pause.last)
-	switch {
-	case k.pause.due:
-	case !k.pause.last.IsZero() && wait > 0:
-		k.pause.due = true
-		time.AfterFunc(wait, k.askAgain)
-	default:
-		k.pause.last = time.Now()
-		k.ask()
-	}
-}
-
-// askAgain asks for the list that was put off.
-func (k *keeping) askAgain() {
-	k.pause.mu.Lock()
-	defer k.pause.mu.Unlock()
-	k.pause.due, k.pause.last = false, time.Now()
-	k.ask()
-}
-
-func (k *keeping) ask() {
-	select {
-	case k.again <- struct{}{}:
-	default: // The list is asked for already.
-	}
+// readAgain asks for a new list, now or as soon as Tally.ListPause has passed since the last one.
+func (k *keeping) readAgain() {
+	k.lists.Do(func() {
+		select {
+		case k.again <- struct{}{}:
+		default: // The list is asked for already.
+		}
+	})
 }
 
 // put records the size of an object, or returns an error if there is no room.

@@ -129,7 +129,9 @@ func (r *applicationReconciler) render(_ context.Context, p *applicationPass) re
 // unrendered returns why an application can't be rendered. A revision that is on its way is no error for
 // workloadPatience: the status stays as the status was.
 func (r *applicationReconciler) unrendered(p *applicationPass, err error) reconcile.Outcome {
-	if _, waits := errors.AsType[*noRevisionError](err); waits {
+	if _, waits := errors.AsType[*noRevisionError](err); !waits {
+		r.unrecorded.Delete(p.id)
+	} else {
 		since, _ := r.unrecorded.LoadOrStore(p.id, time.Now())
 		if rest := workloadPatience - time.Since(since.(time.Time)); rest > 0 {
 			return reconcile.WaitFor(rest, reasonPassing, "%s", err)
