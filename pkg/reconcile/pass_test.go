@@ -302,3 +302,29 @@ func TestWriterObject(t *testing.T) {
 		t.Errorf("take the finalizer off: %v", err)
 	}
 }
+
+// TestWriterGone: a pass whose object is deleted before the pass writes has not failed. A pass that misses another
+// object has.
+func TestWriterGone(t *testing.T) {
+	w, pod, id := writerFor(t)
+	ctx := t.Context()
+	if err := w.Client.Delete(ctx, pod.DeepCopy(), client.GracePeriodSeconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	status, finalizer := pod.DeepCopy(), pod.DeepCopy()
+	status.Status.Message, finalizer.Finalizers = "late", []string{"example.com/f"}
+	_, statusErr := w.Status(ctx, id, pod, status, false)
+	_, objectErr := w.Object(ctx, id, pod, finalizer)
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"status":         {statusErr, true},
+		"object":         {objectErr, true},
+		"another object": {w.Client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}), false},
+	} {
+		if !apierrors.IsNotFound(c.err) || reconcile.Fail("R", c.err).IsSuperseded() != c.want {
+			t.Errorf("%s: %v, superseded is not %t", name, c.err, c.want)
+		}
+	}
+}
