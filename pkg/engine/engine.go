@@ -167,6 +167,9 @@ func New(mgr manager.Manager, options Options) *Engine {
 		options.Watcher.OnObject(e.composedChanged)
 		options.Watcher.OnKind(e.composedKindChanged)
 	}
+	if options.Health != nil {
+		options.Health.OnRefusal(e.wakeSources)
+	}
 	return e
 }
 

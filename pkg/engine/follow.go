@@ -130,8 +130,9 @@ func (e *Engine) openInstalled(ctx context.Context, defined []string) (missing i
 	return missing, nil
 }
 
-// wakeSources requeues the objects that refer to objects of a kind. Their conditions have another
-// message after the CustomResourceDefinition of the kind is created or deleted.
+// wakeSources requeues the objects that refer to objects of a kind. Their conditions have another message after the
+// CustomResourceDefinition of the kind is created or deleted, and after the operator gets or loses the right to read
+// the kind.
 func (e *Engine) wakeSources(gk schema.GroupKind) {
 	for _, target := range e.index.Targets(gk) {
 		for _, edge := range e.index.Targeting(relation.Object{ID: target.ID}) {

@@ -3,7 +3,6 @@ package engine
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -112,10 +111,6 @@ func (e *Engine) target(edge relation.Edge, rel relation.Relation) Target {
 	return t
 }
 
-// refusalRetry is how long an object waits for a right of the operator. No watch tells of a new right, so the informer
-// asks again with a growing pause, and an object that refers to nothing is woken by no event.
-const refusalRetry = 10 * time.Second
-
 // Waits returns a [reconcile.Outcome] that names every target that is missing or not ready. The
 // Outcome is done if there is no such target.
 func (r Refs) Waits() reconcile.Outcome {
@@ -130,7 +125,7 @@ func (r Refs) Waits() reconcile.Outcome {
 			reason = r.reasons.Owner
 		}
 		if t.refusal != "" {
-			outcome = outcome.And(reconcile.WaitFor(refusalRetry, reason,
+			outcome = outcome.And(reconcile.Wait(reason,
 				"Waiting for %s to be %s: the operator may not read its kind: %s", t.edge.Target.Short(), need, t.refusal))
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,6 +31,27 @@ type Health struct {
 	Report func(obj runtime.Object, message string)
 
 	parts locked.Map[part, state]
+
+	mu     sync.Mutex
+	change []func(schema.GroupKind)
+}
+
+// OnRefusal has a function called whenever [Health.Refusal] of a kind may have another answer than before: what waits
+// for an object of the kind waits for another reason.
+func (h *Health) OnRefusal(call func(schema.GroupKind)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change = append(h.change, call)
+}
+
+// tellRefusal calls the functions of [Health.OnRefusal].
+func (h *Health) tellRefusal(gk schema.GroupKind) {
+	h.mu.Lock()
+	change := slices.Clone(h.change)
+	h.mu.Unlock()
+	for _, call := range change {
+		call(gk)
+	}
 }
 
 // state is what a Health knows of one informer.
@@ -57,9 +79,9 @@ func (h *Health) record(p part, err error) {
 	if err != nil {
 		message = err.Error()
 	}
-	before := ""
+	before, forbidden := "", false
 	h.parts.Update(p, func(s state, _ bool) (state, bool) {
-		before = s.failing
+		before, forbidden = s.failing, s.forbidden
 		s.failing, s.forbidden = message, apierrors.IsForbidden(err)
 		return s, true
 	})
@@ -68,6 +90,9 @@ func (h *Health) record(p part, err error) {
 		h.Log.Error(err, "A kind can't be watched: controllers that need it don't go on", "kind", p.String())
 	case err == nil && before != "":
 		h.Log.Info("A kind can be watched again", "kind", p.String())
+	}
+	if apierrors.IsForbidden(err) != forbidden {
+		h.tellRefusal(p.GroupKind)
 	}
 }
 

@@ -69,6 +69,12 @@ func TestRecord(t *testing.T) {
 // TestRefusal: a kind is forbidden if one of its informers is, and the answer is always the same.
 func TestRefusal(t *testing.T) {
 	h := &Health{Log: logr.Discard()}
+	told := 0
+	h.OnRefusal(func(gk schema.GroupKind) {
+		if gk == widgets {
+			told++
+		}
+	})
 	first, second := partOf(widgets), partOf(widgets)
 	expect := func(reason, want string) {
 		t.Helper()
@@ -93,6 +99,9 @@ func TestRefusal(t *testing.T) {
 	expect("one namespace is left", ": no right")
 	h.record(first, nil)
 	expect("the rights were granted", "")
+	if told != 4 {
+		t.Errorf("%d changes were told, want one for each informer and answer", told)
+	}
 }
 
 // TestHealthErr: the error names each informer that fails, in a fixed order.
