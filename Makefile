@@ -129,7 +129,7 @@ generate:
 	$(GO) run ./hack/reference docs/reference
 	$(GO) run ./hack/chart charts/kinship
 	$(GO) run ./hack/licences
-	KINSHIP_UPDATE=1 $(GO) test -vet=off -count=1 -run TestRightsTable ./internal/app
+	KINSHIP_UPDATE=1 $(GO) test -vet=off -count=1 -run TestRightsTable ./internal/install
 
 # The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
 # TYPES a list of the resources to take: see internal/gen/azure.

@@ -31,7 +31,7 @@ type enabling struct {
 	made, established, served time.Duration
 }
 
-func measureEnable(ctx context.Context, o options) (err error) {
+func measureEnable(ctx context.Context, o flags) (err error) {
 	kinds, err := kindsOf(treeKinds...)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 )
 
-func measureGroup(ctx context.Context, o options) (err error) {
+func measureGroup(ctx context.Context, o flags) (err error) {
 	kinds, err := kindsOf("rg", "table")
 	if err != nil {
 		return err

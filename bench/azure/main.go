@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// options are the values of the flags.
-type options struct {
+// flags are the values of the command line.
+type flags struct {
 	program               string
 	parts                 []string
 	resources, dependents int
@@ -34,7 +34,7 @@ type options struct {
 // parts are the parts of the measurement, in order.
 var parts = []struct {
 	name    string
-	measure func(context.Context, options) error
+	measure func(context.Context, flags) error
 }{
 	{"tree", measureTree},
 	{"group", measureGroup},
@@ -52,7 +52,7 @@ func main() {
 }
 
 func newCommand() *cobra.Command {
-	var o options
+	var o flags
 	names := make([]string, 0, len(parts))
 	for _, part := range parts {
 		names = append(names, part.name)
@@ -95,7 +95,7 @@ func limit(what string, got, most float64) error {
 	return fmt.Errorf("%s: %.2f, allowed are %.2f", what, got, most)
 }
 
-func run(ctx context.Context, o options, names []string) error {
+func run(ctx context.Context, o flags, names []string) error {
 	for _, name := range o.parts {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("there is no part %q: --parts takes %s", name, strings.Join(names, ", "))

@@ -36,7 +36,7 @@ func committed() (kinds []*catalogue.Kind, err error) {
 	return kinds, nil
 }
 
-func measureMemory(ctx context.Context, o options) (err error) {
+func measureMemory(ctx context.Context, o flags) (err error) {
 	kinds, err := committed()
 	if err != nil {
 		return err

@@ -20,10 +20,10 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 )
 
@@ -36,7 +36,7 @@ const (
 
 // rig is a control plane with an operator process and an emulator.Server.
 type rig struct {
-	options
+	flags
 
 	all      *catalogue.Catalogue
 	cluster  *localcluster.Cluster
@@ -47,8 +47,8 @@ type rig struct {
 }
 
 // start starts a rig with the given kinds enabled.
-func start(ctx context.Context, o options, cloud emulator.Options, kinds ...*catalogue.Kind) (r *rig, err error) {
-	r = &rig{options: o}
+func start(ctx context.Context, o flags, cloud emulator.Options, kinds ...*catalogue.Kind) (r *rig, err error) {
+	r = &rig{flags: o}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, r.stop())
@@ -117,7 +117,9 @@ func (r *rig) stop() error {
 
 // enable enables kinds as `kinship azure enable` does.
 func (r *rig) enable(ctx context.Context, kinds ...*catalogue.Kind) error {
-	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
+	account := rbacv1.Subject{
+		Kind: rbacv1.ServiceAccountKind, Namespace: options.Namespace, Name: options.AccountOf("azure"),
+	}
 	return packazure.Enable(ctx, r.client, r.all, kinds, packazure.Grant{Account: account})
 }
 

@@ -14,12 +14,12 @@ import (
 // enabledKinds are the numbers of kinds with which measureSizes reads the memory of the API server.
 var enabledKinds = []int{10, 86, 500}
 
-func measureSizes(ctx context.Context, o options) (err error) {
+func measureSizes(ctx context.Context, o flags) (err error) {
 	kinds, err := committed()
 	if err != nil {
 		return err
 	}
-	r := &rig{options: o}
+	r := &rig{flags: o}
 	if r.all, err = catalogue.Embedded(); err != nil {
 		return err
 	}

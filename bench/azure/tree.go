@@ -69,7 +69,7 @@ func networkOf(tree string, i, routes int) []element {
 // chains is the number of chains that measureTree builds, each alone.
 const chains = 3
 
-func measureTree(ctx context.Context, o options) (err error) {
+func measureTree(ctx context.Context, o flags) (err error) {
 	kinds, err := kindsOf(treeKinds...)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// options are the values of the flags.
-type options struct {
+// flags are the values of the command line.
+type flags struct {
 	connectors, each, runs int
 	idle                   time.Duration
 	// maxRatio, maxDeployment, maxConnector and maxIdle are limits; a negative value means no
@@ -29,7 +29,7 @@ func main() {
 }
 
 func newCommand() *cobra.Command {
-	var o options
+	var o flags
 	cmd := &cobra.Command{
 		Use:           "composite",
 		Short:         "Compare IotConnectors with plain server-side apply of the same Deployments",
@@ -55,7 +55,7 @@ func newCommand() *cobra.Command {
 	return cmd
 }
 
-func run(ctx context.Context, o options) (err error) {
+func run(ctx context.Context, o flags) (err error) {
 	r, err := start(ctx, o)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ type figures struct {
 }
 
 // print writes the figures, with the cost of rig.plain before and after.
-func (f figures) print(w io.Writer, o options, before, after cost) {
+func (f figures) print(w io.Writer, o flags, before, after cost) {
 	n := o.connectors * o.each
 	plain := between(before, after)
 	fmt.Fprintf(w, "%d IotConnectors of %d Deployments\n", o.connectors, o.each)
@@ -67,9 +67,9 @@ func (f figures) print(w io.Writer, o options, before, after cost) {
 	printTimes(w, "deleted", f.deletions)
 }
 
-// exceeded returns an error for each limit in options that the figures exceed. A negative limit
+// exceeded returns an error for each limit in flags that the figures exceed. A negative limit
 // means no limit.
-func (f figures) exceeded(o options, before, after cost) error {
+func (f figures) exceeded(o flags, before, after cost) error {
 	var failed []error
 	limit := func(what string, is, most float64) {
 		if most >= 0 && is > most {
@@ -194,7 +194,7 @@ func (r *rig) composed(ctx context.Context) (figures, error) {
 	return f, r.clear(ctx, ns)
 }
 
-// idleRequests counts the requests about the kinds of the pack iot during options.idle.
+// idleRequests counts the requests about the kinds of the pack iot during flags.idle.
 func (r *rig) idleRequests(ctx context.Context) (int, error) {
 	before, err := r.requests(ctx)
 	if err != nil {
@@ -296,7 +296,7 @@ func (r *rig) awaitReady(ctx context.Context, ns string) error {
 	}
 }
 
-// connector returns an IotConnector with options.each Deployments.
+// connector returns an IotConnector with flags.each Deployments.
 func (r *rig) connector(ns string, i int) *iotv1alpha1.IotConnector {
 	version := iotv1alpha1.Version1
 	c := &iotv1alpha1.IotConnector{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: connectorName(i)}}

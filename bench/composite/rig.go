@@ -20,13 +20,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // rig is a control plane with an operator in this process.
 type rig struct {
-	options
+	flags
 
 	cluster *localcluster.Cluster
 	client  client.Client
@@ -37,10 +39,10 @@ type rig struct {
 }
 
 // start starts the control plane and the operator.
-func start(ctx context.Context, o options) (*rig, error) {
+func start(ctx context.Context, o flags) (*rig, error) {
 	fmt.Fprintln(os.Stderr, "Starting a control plane and the operator ...")
-	r := &rig{options: o, ended: make(chan error, 1)}
-	operator := app.Options{
+	r := &rig{flags: o, ended: make(chan error, 1)}
+	operator := options.Options{
 		Packs: []string{"iot"}, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Install: true,
 	}
 	var err error
@@ -50,7 +52,7 @@ func start(ctx context.Context, o options) (*rig, error) {
 		BeforeControllers: func(ctx context.Context, config *rest.Config) error {
 			early := operator
 			early.Config, early.Log = config, logr.Discard()
-			return app.Install(ctx, early)
+			return install.Install(ctx, early)
 		},
 	})
 	if err != nil {
@@ -58,7 +60,7 @@ func start(ctx context.Context, o options) (*rig, error) {
 	}
 	config := r.cluster.Config()
 	config.QPS = -1
-	scheme, err := app.NewScheme(operator)
+	scheme, err := options.NewScheme(operator)
 	if err == nil {
 		r.client, err = client.New(config, client.Options{Scheme: scheme})
 	}
@@ -75,8 +77,8 @@ func start(ctx context.Context, o options) (*rig, error) {
 	return r, nil
 }
 
-// operate calls app.Run until rig.stop, and returns when app.Options.Ready was called.
-func (r *rig) operate(ctx context.Context, o app.Options) error {
+// operate calls operator.Run until rig.stop, and returns when options.Options.Ready was called.
+func (r *rig) operate(ctx context.Context, o options.Options) error {
 	log, err := os.Create(filepath.Join(r.cluster.DataDir(), "operator.log"))
 	if err != nil {
 		return fmt.Errorf("make log: %w", err)
@@ -86,7 +88,7 @@ func (r *rig) operate(ctx context.Context, o app.Options) error {
 	ctrl.SetLogger(o.Log)
 	o.Ready = func() { close(ready) }
 	ctx, r.end = context.WithCancel(ctx)
-	go func() { r.ended <- errors.Join(app.Run(ctx, o), log.Close()) }()
+	go func() { r.ended <- errors.Join(operator.Run(ctx, o), log.Close()) }()
 	select {
 	case <-ready:
 		return nil

@@ -16,12 +16,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/bench/internal/gauge"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
-// options are the values of the flags.
-type options struct {
+// flags are the values of the command line.
+type flags struct {
 	kubeconfig, program string
 	operatorPID         int
 	applications        int
@@ -36,7 +36,7 @@ func main() {
 }
 
 func newCommand() *cobra.Command {
-	var o options
+	var o flags
 	cmd := &cobra.Command{
 		Use: "oam", Short: "Measure applications of core.oam.dev", Args: cobra.NoArgs,
 		SilenceUsage: true, SilenceErrors: true,
@@ -54,7 +54,7 @@ func newCommand() *cobra.Command {
 	return cmd
 }
 
-func run(ctx context.Context, o options) (err error) {
+func run(ctx context.Context, o flags) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if o.kubeconfig == "" {
@@ -69,8 +69,8 @@ func run(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("read kubeconfig: %w", err)
 	}
 	config.QPS = -1
-	m := &meter{options: o, out: os.Stdout}
-	scheme, err := app.NewScheme(app.Options{Packs: []string{"oam"}})
+	m := &meter{flags: o, out: os.Stdout}
+	scheme, err := options.NewScheme(options.Options{Packs: []string{"oam"}})
 	if err != nil {
 		return err
 	}
@@ -83,9 +83,9 @@ func run(ctx context.Context, o options) (err error) {
 	return m.measure(ctx)
 }
 
-// startLocal starts a control plane and the operator, and sets options.kubeconfig and
-// options.operatorPID.
-func startLocal(ctx context.Context, o *options, cancel context.CancelCauseFunc) (stop func() error, err error) {
+// startLocal starts a control plane and the operator, and sets flags.kubeconfig and
+// flags.operatorPID.
+func startLocal(ctx context.Context, o *flags, cancel context.CancelCauseFunc) (stop func() error, err error) {
 	fmt.Fprintln(os.Stderr, "Starting a control plane and the operator ...")
 	cluster, err := localcluster.Start(ctx, localcluster.Options{WithoutPods: true})
 	if err != nil {

@@ -34,7 +34,7 @@ const (
 
 // meter measures one implementation.
 type meter struct {
-	options
+	flags
 
 	client  client.WithWatch
 	clients kubernetes.Interface

@@ -1,6 +1,6 @@
 // Command chart writes the generated files of charts/kinship: `make generate` runs the command.
 //
-// The templates contain the objects of app.Objects, which `kinship operator --install` also
+// The templates contain the objects of install.Objects, which `kinship operator --install` also
 // applies. So the chart and --install give the same rights, webhooks and policies.
 package main
 
@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 func main() {
@@ -71,7 +71,7 @@ func renderAll(packs []string) (map[string]*variants, error) {
 // templates returns the generated templates by name: CustomResourceDefinitions and other objects of
 // each pack, and objects of the process.
 func templates() (map[string]string, error) {
-	packs := app.PackNames()
+	packs := options.PackNames()
 	all, err := renderAll(packs)
 	if err != nil {
 		return nil, err

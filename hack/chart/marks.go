@@ -8,7 +8,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // keepAnnotation makes Helm keep an object at `helm uninstall`, and at a `helm upgrade` without the object.
@@ -28,7 +29,7 @@ var (
 	oamMark   = []schema.GroupResource{{Group: "mark-oam", Resource: "mark"}}
 )
 
-// namespaces is the list of namespaces in a template, as in app.Options.Namespaces: sorted, each
+// namespaces is the list of namespaces in a template, as in options.Options.Namespaces: sorted, each
 // once.
 const namespaces = "uniq (sortAlpha $.Values.namespaces)"
 
@@ -77,8 +78,8 @@ func perNamespace(text string) string {
 		strings.ReplaceAll(text, "namespace: "+namespaceMark, "namespace: {{ $namespace | quote }}") + "{{- end }}\n"
 }
 
-// accountKey is the key of the ServiceAccount of the operator's Pods, app.Account.
-const accountKey = "ServiceAccount " + app.Namespace + "/" + app.Account
+// accountKey is the key of the ServiceAccount of the operator's Pods, options.Account.
+const accountKey = "ServiceAccount " + options.Namespace + "/" + options.Account
 
 // accountAnnotations adds annotations of the user, such as the client id of Azure workload identity, to the
 // metadata of an object that has no annotations.
@@ -88,11 +89,11 @@ const accountAnnotations = `  {{- with $.Values.serviceAccount.annotations }}
   {{- end }}
 `
 
-// engineKey is the key of the ClusterRole of app.Account. This ClusterRole names the webhook
+// engineKey is the key of the ClusterRole of options.Account. This ClusterRole names the webhook
 // configurations of all packs.
-var engineKey = "ClusterRole /" + app.Account
+var engineKey = "ClusterRole /" + options.Account
 
-// engineRole returns the template of the ClusterRole of app.Account.
+// engineRole returns the template of the ClusterRole of options.Account.
 func engineRole(packs []string) (string, error) {
 	var names strings.Builder
 	var with []string
@@ -116,21 +117,21 @@ func engineRole(packs []string) (string, error) {
 	}), nil
 }
 
-// engineOf returns the ClusterRole of app.Account for one pack, without and with namespaces, and
+// engineOf returns the ClusterRole of options.Account for one pack, without and with namespaces, and
 // the webhook configurations of the pack.
 func engineOf(packName string) (texts [2]string, names []string, err error) {
-	scheme, err := app.NewScheme(app.Options{})
+	scheme, err := options.NewScheme(options.Options{})
 	if err != nil {
 		return texts, nil, err
 	}
 	for i, in := range [][]string{nil, {namespaceMark}} {
-		objects, err := app.Objects(app.Options{Packs: []string{packName}, Namespaces: in}, false)
+		objects, err := install.Objects(options.Options{Packs: []string{packName}, Namespaces: in}, false)
 		if err != nil {
 			return texts, nil, err
 		}
 		for _, obj := range objects {
 			role, ok := obj.(*rbacv1.ClusterRole)
-			if !ok || role.Name != app.Account {
+			if !ok || role.Name != options.Account {
 				continue
 			}
 			for j := range role.Rules {

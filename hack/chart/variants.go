@@ -11,15 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 )
 
-// setting contains the inputs of app.Objects.
+// setting contains the inputs of install.Objects.
 type setting struct {
-	options          app.Options
+	options          options.Options
 	mutatingPolicies bool
 }
 
@@ -57,7 +58,7 @@ var axes = []axis{
 // variants are the objects of an installation of one pack, for all combinations of its axes.
 type variants struct {
 	axes []axis
-	// keys are kind, namespace and name of all objects, in the order of app.Objects.
+	// keys are kind, namespace and name of all objects, in the order of install.Objects.
 	keys []string
 	// texts are the manifests of each object, by the number of the combination: the first axis is
 	// the highest bit. A combination without the object has an empty text.
@@ -76,7 +77,7 @@ func render(packName string) (*variants, error) {
 	}
 	combinations := 1 << len(v.axes)
 	for i := range combinations {
-		s := setting{options: app.Options{
+		s := setting{options: options.Options{
 			Packs: []string{packName}, Version: versionMark, Enforcement: pack.ByWebhook,
 		}}
 		for bit, a := range v.axes {
@@ -108,11 +109,11 @@ func (v *variants) releaseConditional() {
 
 // add adds the objects of combination i.
 func (v *variants) add(s setting, i, combinations int) error {
-	objects, err := app.Objects(s.options, s.mutatingPolicies)
+	objects, err := install.Objects(s.options, s.mutatingPolicies)
 	if err != nil {
 		return err
 	}
-	scheme, err := app.NewScheme(app.Options{})
+	scheme, err := options.NewScheme(options.Options{})
 	if err != nil {
 		return err
 	}
@@ -121,11 +122,11 @@ func (v *variants) add(s setting, i, combinations int) error {
 		if _, ok := obj.(*corev1.Namespace); ok {
 			continue // Helm creates the namespace of a release.
 		}
-		key, text, err := manifest(scheme, obj, app.IsLasting(own, obj))
+		key, text, err := manifest(scheme, obj, install.IsLasting(own, obj))
 		if err != nil {
 			return err
 		}
-		if isGuard(key) && !app.IsLasting(own, obj) {
+		if isGuard(key) && !install.IsLasting(own, obj) {
 			v.guards[key] = true
 		}
 		if v.texts[key] == nil {
@@ -139,7 +140,7 @@ func (v *variants) add(s setting, i, combinations int) error {
 
 // packNamed returns a pack with default options.
 func packNamed(name string) pack.Pack {
-	all := app.Packs(app.Options{})
+	all := options.Packs(options.Options{})
 	return all[slices.IndexFunc(all, func(p pack.Pack) bool { return p.Name == name })]
 }
 

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -82,7 +82,7 @@ func (c *azureCommand) cluster() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.NewAzureClient(config)
+	return install.NewAzureClient(config)
 }
 
 func newAzureEnable(streams genericiooptions.IOStreams) *cobra.Command {
@@ -116,10 +116,10 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	if err != nil {
 		return err
 	}
-	if err := app.CheckAzureNamespaces(ctx, cluster, c.namespaces); err != nil {
+	if err := install.CheckAzureNamespaces(ctx, cluster, c.namespaces); err != nil {
 		return err
 	}
-	grant := app.AzureGrant(c.namespaces...)
+	grant := install.AzureGrant(c.namespaces...)
 	grant.Narrowed = func() {
 		fmt.Fprintf(c.Out, "deleted ClusterRoleBinding %[1]s: "+
 			"the operator keeps the rights in namespaces with a RoleBinding %[1]s\n",

@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 )
 
 // azureCommandOutput runs a command "kinship azure", and returns its output, its errors and its exit code.
@@ -111,7 +111,7 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 			sent++
 			return `{"kind":"SecretList","apiVersion":"v1","items":[]}`
 		})}
-		c, err := app.NewAzureClient(config)
+		c, err := install.NewAzureClient(config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,16 +13,16 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
 // errFindings ends a command with exit code 1. The report is the message.
 var errFindings = errors.New("")
 
-// doctor is the command "kinship doctor".
-type doctor struct {
-	operator
+// doctorCommand is the command "kinship doctor".
+type doctorCommand struct {
+	operatorCommand
 
 	output string
 }
@@ -31,7 +31,7 @@ type doctor struct {
 var doctorOutputs = []string{"text", "json", "yaml"}
 
 func newDoctor(version string, streams genericiooptions.IOStreams) *cobra.Command {
-	c := doctor{operator: asOperator(streams)}
+	c := doctorCommand{operatorCommand: asOperator(streams)}
 	c.brief = true
 	c.options.Version = version
 	cmd := &cobra.Command{
@@ -57,7 +57,7 @@ flags.`,
 	return cmd
 }
 
-func (c *doctor) run(cmd *cobra.Command, _ []string) error {
+func (c *doctorCommand) run(cmd *cobra.Command, _ []string) error {
 	if !slices.Contains(doctorOutputs, c.output) {
 		return misused(fmt.Errorf("no output %q: there are %s", c.output, strings.Join(doctorOutputs, ", ")))
 	}
@@ -72,7 +72,7 @@ func (c *doctor) run(cmd *cobra.Command, _ []string) error {
 		return err
 	}
 	now := time.Now()
-	report, err := app.Examine(cmd.Context(), c.options, now)
+	report, err := doctor.Examine(cmd.Context(), c.options, now)
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *doctor) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-func (c *doctor) print(report *app.Diagnosis, now time.Time) error {
+func (c *doctorCommand) print(report *doctor.Diagnosis, now time.Time) error {
 	switch c.output {
 	case "json":
 		return render.JSON(c.Out, report)
@@ -103,7 +103,7 @@ func (c *doctor) print(report *app.Diagnosis, now time.Time) error {
 }
 
 // printDiagnosis prints a report for people: a line for each check, and below it the findings.
-func printDiagnosis(w io.Writer, report *app.Diagnosis, now time.Time) {
+func printDiagnosis(w io.Writer, report *doctor.Diagnosis, now time.Time) {
 	packs := "no packs"
 	if len(report.Packs) > 0 {
 		packs = "packs " + strings.Join(report.Packs, ", ")

@@ -7,20 +7,20 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 )
 
 // manifests is the command "kinship manifests".
 type manifests struct {
-	operator
+	operatorCommand
 
 	mutatingPolicies bool
 }
 
 func newManifests(version string, streams genericiooptions.IOStreams) *cobra.Command {
-	c := manifests{operator: operator{IOStreams: streams}}
+	c := manifests{operatorCommand: operatorCommand{IOStreams: streams}}
 	c.options.Version = version
 	cmd := &cobra.Command{
 		Use:   "manifests",
@@ -51,7 +51,7 @@ func (c *manifests) run(*cobra.Command, []string) error {
 	if err := c.parseKinds(); err != nil {
 		return misused(err)
 	}
-	all, err := app.Manifests(c.options, c.mutatingPolicies)
+	all, err := install.Manifests(c.options, c.mutatingPolicies)
 	if err != nil {
 		return misused(err)
 	}

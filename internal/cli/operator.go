@@ -21,19 +21,21 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/logging"
+	"github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 )
 
-// operator is the command "kinship operator": app.Options and the text forms of its flags.
-type operator struct {
+// operatorCommand is the command "kinship operator": options.Options and the text forms of its flags.
+type operatorCommand struct {
 	genericiooptions.IOStreams
 
 	flags   *kubeFlags
-	options app.Options
+	options options.Options
 	verbose bool
 	// brief says that the command prints a report of its own, and logs only warnings.
 	brief bool
@@ -53,8 +55,8 @@ type operator struct {
 
 // asOperator returns the state of a command that reaches the cluster as the operator does. Only "kinship operator"
 // has the flag --log-format: the other commands log text.
-func asOperator(streams genericiooptions.IOStreams) operator {
-	return operator{IOStreams: streams, flags: newKubeFlags(), logFormat: textLog}
+func asOperator(streams genericiooptions.IOStreams) operatorCommand {
+	return operatorCommand{IOStreams: streams, flags: newKubeFlags(), logFormat: textLog}
 }
 
 func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -130,7 +132,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 }
 
 // addInstallationFlags adds the flags that definitions, rights, webhooks and policies depend on.
-func (c *operator) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enforcement, identity iot.Identity) {
+func (c *operatorCommand) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enforcement, identity iot.Identity) {
 	o := &c.options
 	addPacks(f, o)
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
@@ -153,7 +155,7 @@ func (c *operator) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enfor
 }
 
 // addWebhookFlags adds the flags of the webhooks' address.
-func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
+func (c *operatorCommand) addWebhookFlags(f *pflag.FlagSet) {
 	f.StringVar(&c.options.WebhookHost, "webhook-host", "",
 		"address by which the API server reaches this process from outside the cluster")
 	f.IntVar(&c.options.WebhookPort, "webhook-port", 0,
@@ -170,8 +172,8 @@ func (c *operator) addWebhookFlags(f *pflag.FlagSet) {
 			"answer; use a CA that signs nothing else")
 }
 
-// parseKinds sets the resources of app.Options from their flags.
-func (c *operator) parseKinds() error {
+// parseKinds sets the resources of options.Options from their flags.
+func (c *operatorCommand) parseKinds() error {
 	if len(c.using) > 0 && len(c.kinds) == 0 {
 		return fmt.Errorf("--%s needs --%s: without it any kind may be used and use", usingFlag, kindsFlag)
 	}
@@ -180,7 +182,7 @@ func (c *operator) parseKinds() error {
 	return nil
 }
 
-func (c *operator) addOamFlags(cmd *cobra.Command) {
+func (c *operatorCommand) addOamFlags(cmd *cobra.Command) {
 	f, o := cmd.Flags(), &c.options.Oam
 	f.BoolVar(&o.TrustRBAC, "oam-trust-rbac", false,
 		"create workloads and traits without asking for the rights of the authors: who may write Components then has the "+
@@ -189,7 +191,7 @@ func (c *operator) addOamFlags(cmd *cobra.Command) {
 		"leave the changes of others in workloads and traits until the application or its Component changes")
 }
 
-func (c *operator) addAzureFlags(cmd *cobra.Command) {
+func (c *operatorCommand) addAzureFlags(cmd *cobra.Command) {
 	f, o := cmd.Flags(), &c.options.Azure
 	f.StringVar(&o.Endpoint, "azure-endpoint", "",
 		"address of Azure Resource Manager (default https://management.azure.com)")
@@ -206,7 +208,7 @@ func (c *operator) addAzureFlags(cmd *cobra.Command) {
 }
 
 // addCatalogueFlag adds the flag of the file with the kinds of Azure.
-func (c *operator) addCatalogueFlag(f *pflag.FlagSet) {
+func (c *operatorCommand) addCatalogueFlag(f *pflag.FlagSet) {
 	f.StringVar(&c.catalogue, "azure-catalogue", "",
 		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
 }
@@ -227,7 +229,7 @@ func readCatalogue(file string) (*catalogue.Catalogue, error) {
 	return all, nil
 }
 
-func (c *operator) run(cmd *cobra.Command, _ []string) error {
+func (c *operatorCommand) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
 	if err := c.parseKinds(); err != nil {
 		return err
@@ -257,7 +259,7 @@ func (c *operator) run(cmd *cobra.Command, _ []string) error {
 	thrift.Go(func() { giveBack(ctx) })
 	defer thrift.Wait()
 	defer cancel()
-	return app.Run(ctx, c.options)
+	return operator.Run(ctx, c.options)
 }
 
 // Flags for the ClusterRole of the usage pack.
@@ -275,8 +277,8 @@ func parseResources(names []string) []schema.GroupResource {
 	return all
 }
 
-// complete sets the rest.Config of app.Options from the kubectl flags.
-func (c *operator) complete() error {
+// complete sets the rest.Config of options.Options from the kubectl flags.
+func (c *operatorCommand) complete() error {
 	config, err := c.flags.config()
 	if err != nil {
 		return err
@@ -299,9 +301,9 @@ func logLevel(verbose, brief bool) slog.Level {
 	}
 }
 
-func addPacks(f *pflag.FlagSet, o *app.Options) {
+func addPacks(f *pflag.FlagSet, o *options.Options) {
 	f.StringSliceVar(&o.Packs, "packs", nil,
-		"packs to run, separated by commas: "+strings.Join(app.PackNames(), ", ")+
+		"packs to run, separated by commas: "+strings.Join(options.PackNames(), ", ")+
 			" (default all)")
 }
 
@@ -324,7 +326,7 @@ func newLog(w io.Writer, format string, level slog.Level) (logr.Logger, error) {
 		return logr.Discard(), fmt.Errorf("--log-format is %q: it can be %s or %s", format, textLog, jsonLog)
 	}
 	log := logr.FromSlogHandler(handler)
-	ctrl.SetLogger(app.WithoutRoutine(log))
-	klog.SetLogger(app.WithoutRoutine(log))
+	ctrl.SetLogger(logging.WithoutRoutine(log))
+	klog.SetLogger(logging.WithoutRoutine(log))
 	return log, nil
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -108,7 +108,7 @@ func lineageOptions() (lineage.Options, error) {
 	scheme := runtime.NewScheme()
 	o := lineage.Options{References: builtin.Relations()}
 	var discover []func(schema.GroupVersionKind) []relation.Relation
-	for _, p := range app.Packs(app.Options{}) {
+	for _, p := range options.Packs(options.Options{}) {
 		if err := p.AddToScheme(scheme); err != nil {
 			return lineage.Options{}, fmt.Errorf("make scheme: %w", err)
 		}

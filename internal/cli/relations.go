@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/relation/builtin"
 	"github.com/kinship-dev/kinship/pkg/render"
@@ -43,7 +43,7 @@ that. It asks no cluster. docs/relations.md is made with it.`,
 
 // relationRows returns a row for each Relation in Pack.Relations() of each pack.
 func relationRows() (header []string, rows [][]string) {
-	for _, p := range app.Packs(app.Options{}) {
+	for _, p := range options.Packs(options.Options{}) {
 		for _, r := range p.Relations() {
 			rows = append(rows, append([]string{p.Name}, r.Row()...))
 		}

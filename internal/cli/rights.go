@@ -10,11 +10,11 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/rights"
 )
 
-// rights is the command "kinship rights".
-type rights struct {
+// rightsCommand is the command "kinship rights".
+type rightsCommand struct {
 	genericiooptions.IOStreams
 
 	flags *kubeFlags
@@ -24,7 +24,7 @@ type rights struct {
 }
 
 func newRights(streams genericiooptions.IOStreams) *cobra.Command {
-	c := rights{IOStreams: streams, flags: newKubeFlags()}
+	c := rightsCommand{IOStreams: streams, flags: newKubeFlags()}
 	cmd := &cobra.Command{
 		Use:   "rights RESOURCE...",
 		Short: "Print the rights that a pack needs for kinds that users name",
@@ -40,19 +40,19 @@ With --check, only the rights that the account of the pack lacks are printed.`,
 		RunE: c.run,
 	}
 	c.flags.addTo(cmd.Flags())
-	cmd.Flags().StringVar(&c.pack, "pack", app.KindPacks[0],
-		"pack that acts on the resources: "+strings.Join(app.KindPacks, " or "))
+	cmd.Flags().StringVar(&c.pack, "pack", rights.KindPacks[0],
+		"pack that acts on the resources: "+strings.Join(rights.KindPacks, " or "))
 	cmd.Flags().StringSliceVar(&c.using, usingFlag, nil,
 		"further resources that may use protected ones, as in releases.helm.crossplane.io")
 	cmd.Flags().BoolVar(&c.check, "check", false, "ask the cluster which of the rights are missing")
 	return cmd
 }
 
-func (c *rights) run(cmd *cobra.Command, args []string) error {
+func (c *rightsCommand) run(cmd *cobra.Command, args []string) error {
 	if len(args)+len(c.using) == 0 {
 		return misused(fmt.Errorf("name at least one resource, as in clusters.eks.upbound.io"))
 	}
-	role, err := app.KindRole(c.pack, app.Kinds{Used: parseResources(args), Using: parseResources(c.using)})
+	role, err := rights.KindRole(c.pack, rights.Kinds{Used: parseResources(args), Using: parseResources(c.using)})
 	if err != nil {
 		return misused(err)
 	}
@@ -68,12 +68,12 @@ func (c *rights) run(cmd *cobra.Command, args []string) error {
 }
 
 // ask prints which rights of the role the account of the pack lacks, and the command that gives them.
-func (c *rights) ask(ctx context.Context, role *rbacv1.ClusterRole, args []string) error {
+func (c *rightsCommand) ask(ctx context.Context, role *rbacv1.ClusterRole, args []string) error {
 	config, err := c.flags.config()
 	if err != nil {
 		return err
 	}
-	if err := app.CheckRights(ctx, config, c.pack, c.flags.overrides.Context.Namespace, role); err != nil {
+	if err := rights.CheckRights(ctx, config, c.pack, c.flags.overrides.Context.Namespace, role); err != nil {
 		again := append([]string{"kinship rights --pack", c.pack}, args...)
 		if len(c.using) > 0 {
 			again = append(again, "--"+usingFlag, strings.Join(c.using, ","))

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // newRotate is the command "kinship rotate".
@@ -40,7 +40,7 @@ func rotate(ctx context.Context, streams genericiooptions.IOStreams, flags *kube
 	if err != nil {
 		return err
 	}
-	if err := app.Rotate(ctx, config, certificates); err != nil {
+	if err := options.Rotate(ctx, config, certificates); err != nil {
 		return err
 	}
 	what := "the secret path of the webhooks"

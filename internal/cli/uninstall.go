@@ -13,20 +13,20 @@ import (
 	"golang.org/x/term"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 )
 
-// uninstall is the command "kinship uninstall", which removes the operator.
-type uninstall struct {
-	operator
+// uninstallCommand is the command "kinship uninstall", which removes the operator.
+type uninstallCommand struct {
+	operatorCommand
 
-	how app.UninstallOptions
+	how uninstall.Options
 	// yes leaves the question out.
 	yes bool
 }
 
 func newUninstall(streams genericiooptions.IOStreams) *cobra.Command {
-	c := uninstall{operator: asOperator(streams)}
+	c := uninstallCommand{operatorCommand: asOperator(streams)}
 	c.brief = true
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -61,7 +61,7 @@ removed.`,
 	return cmd
 }
 
-func (c *uninstall) run(cmd *cobra.Command, _ []string) error {
+func (c *uninstallCommand) run(cmd *cobra.Command, _ []string) error {
 	if err := c.complete(); err != nil {
 		return err
 	}
@@ -69,11 +69,11 @@ func (c *uninstall) run(cmd *cobra.Command, _ []string) error {
 	if !c.yes {
 		c.how.Confirm = c.confirm
 	}
-	return app.Uninstall(cmd.Context(), c.options, c.how)
+	return uninstall.Uninstall(cmd.Context(), c.options, c.how)
 }
 
 // confirm asks the user on the terminal whether to go on.
-func (c *uninstall) confirm() error {
+func (c *uninstallCommand) confirm() error {
 	file, ok := c.In.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return errors.New("there is no terminal to ask on: --yes removes all this")

@@ -49,7 +49,8 @@ func TestUninstallQuestion(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			c := uninstall{operator: operator{IOStreams: genericiooptions.IOStreams{In: program, Out: &out}}}
+			streams := genericiooptions.IOStreams{In: program, Out: &out}
+			c := uninstallCommand{operatorCommand: operatorCommand{IOStreams: streams}}
 			c.options.Config = &rest.Config{Host: "https://cluster.example"}
 			if err := c.confirm(); (err == nil) != goesOn {
 				t.Errorf("the error is %v, want to go on: %t", err, goesOn)

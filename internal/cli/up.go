@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // up is the command "kinship up", which runs a control plane, the operator and the stories locally.
@@ -26,7 +27,7 @@ type up struct {
 	once    bool
 	bare    bool
 	verbose bool
-	options app.Options // of the operator
+	options options.Options // of the operator
 	version string
 	cloud   *emulator.Server
 	azure   *azure.Server
@@ -198,7 +199,7 @@ const (
 	stopTimeout  = 45 * time.Second
 )
 
-// startOperator runs app.Run() in this process and waits for Options.Ready. The returned
+// startOperator runs operator.Run() in this process and waits for Options.Ready. The returned
 // channel is closed when the operator has ended.
 func (u *up) startOperator(
 	ctx context.Context, cluster *localcluster.Cluster, cancel context.CancelCauseFunc,
@@ -219,7 +220,7 @@ func (u *up) startOperator(
 	options.Ready = func() { close(ready) }
 	go func() {
 		defer close(stopped)
-		err := app.Run(ctx, options)
+		err := operator.Run(ctx, options)
 		if err != nil {
 			err = fmt.Errorf("run operator: %w", err)
 		}

@@ -10,10 +10,11 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/freeport"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/story"
 )
 
@@ -28,13 +29,13 @@ func (u *up) prepare(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("find a free port: %w", err)
 	}
-	u.options = app.Options{
+	u.options = options.Options{
 		Version: u.version, Config: config, Log: logr.Discard(), WebhookHost: "127.0.0.1", WebhookPort: port,
 		MetricsAddress: "0", HealthAddress: "0",
 	}
 	u.options.Azure.Endpoint, u.options.Azure.Credential = u.azure.URL(), azurecloud.NoCredential
 	u.options.Azure.Subscription = story.AzureSubscription
-	if err := app.Install(ctx, u.options); err != nil {
+	if err := install.Install(ctx, u.options); err != nil {
 		return fmt.Errorf("install: %w", err)
 	}
 	stage, err := story.NewStage(config)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 )
@@ -36,7 +36,7 @@ func (q *question) withdraw(ctx context.Context, _ *lineage.Cluster, node *linea
 	if err != nil {
 		return err
 	}
-	scheme, err := app.NewScheme(app.Options{})
+	scheme, err := options.NewScheme(options.Options{})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
 
@@ -28,7 +28,7 @@ func EnableAzure(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := app.NewAzureClient(config)
+	cluster, err := install.NewAzureClient(config)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func EnableAzure(ctx context.Context, config *rest.Config) error {
 		}
 		kinds = append(kinds, found...)
 	}
-	return azure.Enable(ctx, cluster, all, kinds, app.AzureGrant())
+	return azure.Enable(ctx, cluster, all, kinds, install.AzureGrant())
 }
 
 // Define creates the kinds and the namespace that the stories of all packs need. clouds is the

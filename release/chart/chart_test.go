@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
@@ -65,8 +66,8 @@ var chartOnly = []string{
 
 // only returns values with some packs on.
 func only(packs ...string) string {
-	parts := make([]string, 0, len(app.PackNames()))
-	for _, name := range app.PackNames() {
+	parts := make([]string, 0, len(options.PackNames()))
+	for _, name := range options.PackNames() {
 		on := false
 		for _, p := range packs {
 			on = on || p == name
@@ -88,23 +89,23 @@ func TestChartIsInstall(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		values   string
-		change   func(*app.Options)
+		change   func(*options.Options)
 		mutating bool
 	}{
 		"defaults":        {values: `{}`},
 		"a newer cluster": {values: `{}`, mutating: true},
-		"usage":           {`{` + only("usage") + `}`, func(o *app.Options) { o.Packs = []string{"usage"} }, true},
-		"openstack":       {`{` + only("openstack") + `}`, func(o *app.Options) { o.Packs = []string{"openstack"} }, false},
-		"iot and oam":     {`{` + only("iot", "oam") + `}`, func(o *app.Options) { o.Packs = []string{"iot", "oam"} }, true},
-		"policy":          {`{"enforcement": "policy"}`, func(o *app.Options) { o.Enforcement = pack.ByPolicy }, true},
+		"usage":           {`{` + only("usage") + `}`, func(o *options.Options) { o.Packs = []string{"usage"} }, true},
+		"openstack":       {`{` + only("openstack") + `}`, func(o *options.Options) { o.Packs = []string{"openstack"} }, false},
+		"iot and oam":     {`{` + only("iot", "oam") + `}`, func(o *options.Options) { o.Packs = []string{"iot", "oam"} }, true},
+		"policy":          {`{"enforcement": "policy"}`, func(o *options.Options) { o.Enforcement = pack.ByPolicy }, true},
 		"policy on an older cluster": {
 			`{"enforcement": "policy"}`,
-			func(o *app.Options) { o.Enforcement = pack.ByPolicy }, false,
+			func(o *options.Options) { o.Enforcement = pack.ByPolicy }, false,
 		},
-		"namespaces": {`{"namespaces": ["b", "a", "a"]}`, func(o *app.Options) { o.Namespaces = []string{"a", "b"} }, true},
+		"namespaces": {`{"namespaces": ["b", "a", "a"]}`, func(o *options.Options) { o.Namespaces = []string{"a", "b"} }, true},
 		"the default namespace": {
 			`{"namespaces": ["default", "12"]}`,
-			func(o *app.Options) { o.Namespaces = []string{"12", "default"} }, false,
+			func(o *options.Options) { o.Namespaces = []string{"12", "default"} }, false,
 		},
 		"lifted by admin": {`{"packs": {"usage": {"liftedBy": "admin"}}}`, liftedBy(usage.LiftedByAdmin), true},
 		"lifted by none":  {`{"packs": {"usage": {"liftedBy": "none"}}}`, liftedBy(usage.LiftedByNone), true},
@@ -112,28 +113,28 @@ func TestChartIsInstall(t *testing.T) {
 			`{"packs": {"usage": {
 				"kinds": ["pods", "clusters.eks.upbound.io"], "usingKinds": ["releases.helm.crossplane.io"]
 			}}}`,
-			func(o *app.Options) {
+			func(o *options.Options) {
 				o.Usage.Kinds = resources("pods", "clusters.eks.upbound.io")
 				o.Usage.Using = resources("releases.helm.crossplane.io")
 			}, true,
 		},
 		"kinds in namespaces by policy": {
 			`{"enforcement": "policy", "namespaces": ["a"], "packs": {"usage": {"kinds": ["configmaps"]}}}`,
-			func(o *app.Options) {
+			func(o *options.Options) {
 				o.Enforcement, o.Namespaces, o.Usage.Kinds = pack.ByPolicy, []string{"a"}, resources("configmaps")
 			}, true,
 		},
 		"oam kinds": {
 			`{"packs": {"oam": {"kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
-			func(o *app.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true,
+			func(o *options.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true,
 		},
 		"pod identity by policy": {
 			`{"enforcement": "policy", "packs": {"iot": {"identity": "pod-identity"}}}`,
-			func(o *app.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true,
+			func(o *options.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := app.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev"}
+			o := options.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev"}
 			if tc.change != nil {
 				tc.change(&o)
 			}
@@ -158,8 +159,8 @@ func TestChartIsInstall(t *testing.T) {
 	}
 }
 
-func liftedBy(by usage.LiftedBy) func(*app.Options) {
-	return func(o *app.Options) { o.Usage.LiftedBy = by }
+func liftedBy(by usage.LiftedBy) func(*options.Options) {
+	return func(o *options.Options) { o.Usage.LiftedBy = by }
 }
 
 func withoutEmptyAnnotations(u *unstructured.Unstructured) {
@@ -169,13 +170,13 @@ func withoutEmptyAnnotations(u *unstructured.Unstructured) {
 }
 
 // installed returns the objects that --install applies, in the form in which YAML is read.
-func installed(t *testing.T, o app.Options, mutating bool) map[string]*unstructured.Unstructured {
+func installed(t *testing.T, o options.Options, mutating bool) map[string]*unstructured.Unstructured {
 	t.Helper()
-	scheme, err := app.NewScheme(app.Options{})
+	scheme, err := options.NewScheme(options.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := app.Objects(o, mutating)
+	objects, err := install.Objects(o, mutating)
 	if err != nil {
 		t.Fatal(err)
 	}

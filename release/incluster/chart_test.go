@@ -22,8 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/release/chart"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -47,7 +48,7 @@ func TestChart(t *testing.T) {
 	config, args := kubeconfig(t, pod.ServiceAccountName), pod.Containers[0].Args
 	replicas := []*replica{startReplica(t, "first", config, args), startReplica(t, "second", config, args)}
 	for _, r := range replicas {
-		if !strings.Contains(r.Log(), "user="+app.OperatorOf("usage")) {
+		if !strings.Contains(r.Log(), "user="+options.OperatorOf("usage")) {
 			t.Error("a replica does not act as the accounts of the packs")
 		}
 	}
@@ -59,7 +60,7 @@ func TestChart(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	uninstall(t, text)
+	removeAll(t, text)
 }
 
 // usageByPolicy are values of deletion protection alone, without webhooks.
@@ -99,15 +100,15 @@ func TestChartByPolicy(t *testing.T) {
 	if err := process.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t, text)
+	removeAll(t, text)
 }
 
 // uninstall follows docs/uninstall.md: first `kinship uninstall`, then the deletions of `helm uninstall`.
 // Afterwards no object of the chart exists.
-func uninstall(t *testing.T, text string) {
+func removeAll(t *testing.T, text string) {
 	t.Helper()
-	o := app.Options{Config: testenv.Config(t), Log: logr.Discard()}
-	err := app.Uninstall(t.Context(), o, app.UninstallOptions{
+	o := options.Options{Config: testenv.Config(t), Log: logr.Discard()}
+	err := uninstall.Uninstall(t.Context(), o, uninstall.Options{
 		WithObjects: true, ForceLive: true, // A killed operator counts as running for a while.
 		Say: func(string, ...any) {},
 	})

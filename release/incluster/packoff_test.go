@@ -47,7 +47,7 @@ func TestPackOff(t *testing.T) {
 		}
 	}
 	renders(off, false)
-	uninstall(t, text)
+	removeAll(t, text)
 }
 
 // rendered returns the kinds and names of the objects that `helm upgrade` with some values would apply.

@@ -69,7 +69,7 @@ func TestStories(t *testing.T) {
 	if err := r.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t, text)
+	removeAll(t, text)
 }
 
 var deploymentKey = client.ObjectKey{Namespace: chart.Namespace, Name: "kinship"}

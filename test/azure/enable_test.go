@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -213,7 +213,7 @@ func TestOtherCatalogue(t *testing.T) {
 		t.Fatal(err)
 	}
 	theirs := []*catalogue.Kind{other.Default(gateways)}
-	if err := packazure.Enable(t.Context(), w.C, other, theirs, app.AzureGrant()); err != nil {
+	if err := packazure.Enable(t.Context(), w.C, other, theirs, install.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range append([]string{gateways}, enabled...) {
@@ -256,7 +256,7 @@ func TestWrongBinding(t *testing.T) {
 	everywhere := &rbacv1.ClusterRoleBinding{ObjectMeta: meta}
 	meta.Namespace = w.NS
 	inNamespace := &rbacv1.RoleBinding{ObjectMeta: meta}
-	grant, narrowed := app.AzureGrant(), 0
+	grant, narrowed := install.AzureGrant(), 0
 	grant.Narrowed = func() { narrowed++ }
 	enable := func(subjects *[]rbacv1.Subject, binding client.Object) {
 		t.Helper()
@@ -305,7 +305,7 @@ func TestEnabledTwiceAtOnce(t *testing.T) {
 	w := newCloud(t, atOnce)
 	t.Cleanup(func() { w.disable(gateways, policies) })
 	c := &overtaken{Client: w.C, write: func() { w.enable(gateways) }}
-	if err := packazure.Enable(t.Context(), c, all(), kindsOf(policies), app.AzureGrant()); err != nil {
+	if err := packazure.Enable(t.Context(), c, all(), kindsOf(policies), install.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	users := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: packazure.RoleName + "-view"}}

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -25,7 +25,7 @@ func (w *world) enableMatching(pattern string) error {
 	if err != nil || len(kinds) != 1 {
 		w.T.Fatalf("%s is of %d kinds: %v", pattern, len(kinds), err)
 	}
-	return packazure.Enable(w.T.Context(), w.C, all(), kinds, app.AzureGrant())
+	return packazure.Enable(w.T.Context(), w.C, all(), kinds, install.AzureGrant())
 }
 
 // TestSecondVersion: a kind with objects is enabled in another version if the objects mean the same there; otherwise

@@ -15,9 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -124,7 +125,7 @@ func newCloud(t *testing.T, options emulator.Options) *world {
 }
 
 // options has an operator use the cloud.
-func (w *world) options(o *app.Options) {
+func (w *world) options(o *options.Options) {
 	o.Azure.Endpoint, o.Azure.Credential = w.cloud.URL(), cmp.Or(w.credential, azure.NoCredential)
 	o.Azure.Subscription, o.Azure.Submission = w.subscription, w.submission
 }
@@ -133,7 +134,7 @@ func (w *world) options(o *app.Options) {
 func (w *world) enable(types ...string) {
 	w.T.Helper()
 	ctx := context.WithoutCancel(w.T.Context())
-	if err := packazure.Enable(ctx, w.C, all(), kindsOf(types...), app.AzureGrant()); err != nil {
+	if err := packazure.Enable(ctx, w.C, all(), kindsOf(types...), install.AzureGrant()); err != nil {
 		w.T.Fatal(err)
 	}
 }

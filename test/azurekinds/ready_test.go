@@ -14,10 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
 	cloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/gen/azure"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -72,7 +73,7 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operator.Start(t, func(o *app.Options) {
+	operator.Start(t, func(o *options.Options) {
 		o.Azure.Endpoint, o.Azure.Credential = server.URL(), cloud.NoCredential
 		o.Azure.Subscription = "00000000-0000-0000-0000-000000000000"
 	})
@@ -84,7 +85,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) ready(kinds []*catalogue.Kind) (n int) {
 	r.T.Helper()
 	ctx := r.T.Context()
-	if err := packazure.Enable(ctx, r.C, r.kinds, kinds, app.AzureGrant()); err != nil {
+	if err := packazure.Enable(ctx, r.C, r.kinds, kinds, install.AzureGrant()); err != nil {
 		r.T.Fatal(err)
 	}
 	objects := make([]*unstructured.Unstructured, 0, len(kinds))

@@ -19,7 +19,8 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -245,7 +246,7 @@ func cgroupPeak(t *testing.T) string {
 // findGuards finds all webhook configurations, policies and bindings.
 func (a *afternoon) findGuards() {
 	a.t.Helper()
-	objects, err := app.Objects(app.Options{Packs: []string{"usage", "openstack", "iot", "oam", "azure"}}, true)
+	objects, err := install.Objects(options.Options{Packs: []string{"usage", "openstack", "iot", "oam", "azure"}}, true)
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
 
@@ -149,7 +149,7 @@ func enableAzure(t *testing.T, c client.Client) {
 	for _, one := range azureTypes {
 		kinds = append(kinds, all.Default(one))
 	}
-	if err := azure.Enable(t.Context(), c, all, kinds, app.AzureGrant()); err != nil {
+	if err := azure.Enable(t.Context(), c, all, kinds, install.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 }

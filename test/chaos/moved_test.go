@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -18,7 +18,7 @@ import (
 // operator removes the lock from the former object, although no object refers to it any more,
 // not even to its kind.
 func TestMovedWhileDown(t *testing.T) {
-	byPolicy := func(o *app.Options) { o.Enforcement = pack.ByPolicy } // Then a Usage can be changed meanwhile.
+	byPolicy := func(o *options.Options) { o.Enforcement = pack.ByPolicy } // Then a Usage can be changed meanwhile.
 	first := operator.Start(t, byPolicy)
 	s := newScene(t)
 	before := &corev1.Service{ObjectMeta: s.meta("used", 0), Spec: corev1.ServiceSpec{ClusterIP: corev1.ClusterIPNone}}

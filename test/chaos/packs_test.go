@@ -28,9 +28,9 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -243,7 +243,7 @@ func (f *fleet) awaitLeft(n, atMost int) {
 }
 
 // everyPack has an operator in this process run all packs.
-func everyPack(o *app.Options) { o.Packs, o.Openstack.QPS = nil, 1000 }
+func everyPack(o *options.Options) { o.Packs, o.Openstack.QPS = nil, 1000 }
 
 // TestPacksLossy is TestLossy for the other packs: nothing is made twice, and nothing is left.
 func TestPacksLossy(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
-	"github.com/kinship-dev/kinship/internal/app"
 	cloudazure "github.com/kinship-dev/kinship/internal/cloud/azure"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -166,7 +166,7 @@ func fleetAzure(t *testing.T) *evilAzure {
 }
 
 // options have an operator in this process use the emulated Azure.
-func (a *evilAzure) options(o *app.Options) {
+func (a *evilAzure) options(o *options.Options) {
 	o.Azure.Endpoint, o.Azure.Credential, o.Azure.Subscription = a.url, cloudazure.NoCredential, hostileSubscription
 }
 

@@ -22,7 +22,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -132,7 +132,7 @@ func (s scene) changeLeader(lost int, end func() error) {
 func (s scene) leader() string {
 	s.t.Helper()
 	var lease coordinationv1.Lease
-	if err := s.c.Get(s.t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "kinship"}, &lease); err != nil {
+	if err := s.c.Get(s.t.Context(), client.ObjectKey{Namespace: options.Namespace, Name: "kinship"}, &lease); err != nil {
 		s.t.Fatalf("read the Lease of the leader: %v", err)
 	}
 	return ptr.Deref(lease.Spec.HolderIdentity, "")

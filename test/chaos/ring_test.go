@@ -11,7 +11,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -21,7 +21,7 @@ import (
 // For any origin of the ring, no deletion waits for ever.
 func TestRingTearDown(t *testing.T) {
 	// With --enforcement=policy, no webhook checks new Usages, so a ring can be created.
-	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	operator.Start(t, func(o *options.Options) { o.Enforcement = pack.ByPolicy })
 	for _, test := range []struct {
 		name     string
 		length   int

@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/certificate"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -55,7 +55,7 @@ func TestRotate(t *testing.T) {
 	got, stop := s.attack(s.crowd(n))
 	running.Go(func() { s.checkTrust(ctx) })
 	secret := &corev1.Secret{}
-	secret.Namespace, secret.Name = app.Namespace, "kinship-webhook-certificate"
+	secret.Namespace, secret.Name = options.Namespace, "kinship-webhook-certificate"
 	if err := s.c.Delete(t.Context(), secret); err != nil { // A running replica then begins a rotation.
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestSecretDeleted(t *testing.T) {
 	s := newScene(t)
 	s.protect(1)
 	var before, after corev1.Secret
-	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-webhook-certificate"}
+	key := client.ObjectKey{Namespace: options.Namespace, Name: "kinship-webhook-certificate"}
 	if err := s.c.Get(t.Context(), key, &before); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func (s scene) certificates() *certificate.Manager {
 	s.t.Helper()
 	return certificate.New(certificate.Options{
 		Client:           s.c,
-		Secret:           types.NamespacedName{Namespace: app.Namespace, Name: "kinship-webhook-certificate"},
+		Secret:           types.NamespacedName{Namespace: options.Namespace, Name: "kinship-webhook-certificate"},
 		Names:            []string{"127.0.0.1"},
 		PropagationDelay: 2 * time.Second,
 		RetireAfter:      2 * time.Second,

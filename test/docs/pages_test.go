@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/docs"
 	"github.com/kinship-dev/kinship/internal/docs/pagetest"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -33,7 +33,7 @@ func TestPages(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	operator.Start(t, func(o *app.Options) {
+	operator.Start(t, func(o *options.Options) {
 		o.Azure.Endpoint, o.Azure.Credential = arm.URL(), azurecloud.NoCredential
 		o.Azure.Subscription = "11111111-2222-3333-4444-555555555555"
 	})

@@ -19,15 +19,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // examine returns the findings of `kinship doctor`, one line each.
-func examine(t *testing.T, o app.Options, now time.Time) []string {
+func examine(t *testing.T, o options.Options, now time.Time) []string {
 	t.Helper()
-	report, err := app.Examine(t.Context(), o, now)
+	report, err := doctor.Examine(t.Context(), o, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +49,9 @@ func examine(t *testing.T, o app.Options, now time.Time) []string {
 }
 
 // unexamined are options without anything that doctor finds out itself.
-func unexamined(t *testing.T) app.Options {
+func unexamined(t *testing.T) options.Options {
 	t.Helper()
-	return app.Options{Config: testenv.Config(t), Version: "dev"}
+	return options.Options{Config: testenv.Config(t), Version: "dev"}
 }
 
 // healthy waits until doctor finds nothing. The operator is ready a moment before all its writes are done.
@@ -91,7 +92,7 @@ func TestDoctor(t *testing.T) {
 	if diff := cmp.Diff(bare, examine(t, unexamined(t), time.Now())); diff != "" {
 		t.Errorf("findings in a cluster without an installation (-want +got):\n%s", diff)
 	}
-	packs := func(o *app.Options) { o.Packs, o.LeaderElect = []string{"usage", "iot"}, true }
+	packs := func(o *options.Options) { o.Packs, o.LeaderElect = []string{"usage", "iot"}, true }
 	o := operator.Start(t, packs)
 	healthy(t)
 	for _, args := range [][]string{{"doctor"}, {"doctor", "-o", "json"}, {"doctor", "-o", "yaml"}} {
@@ -135,7 +136,7 @@ func TestDoctor(t *testing.T) {
 	healthy(t)
 	checkTimes(t)
 	stop(t, o)
-	uninstall(t)
+	removeAll(t)
 	for args, want := range map[string]string{
 		"-o=xml": "there are text, json, yaml", "extra": "Usage: kinship doctor", "--using-kinds=a.b": "needs --kinds",
 	} {
@@ -170,10 +171,10 @@ func examineUnseen(t *testing.T) {
 			}
 		})
 	}
-	testenv.AwaitRights(t, user, app.Namespace, true, right("list", schema.GroupResource{
+	testenv.AwaitRights(t, user, options.Namespace, true, right("list", schema.GroupResource{
 		Group: coordinationv1.GroupName, Resource: "leases",
 	}))
-	found := examine(t, app.Options{Config: testenv.As(t, user), Version: "dev"}, time.Now())
+	found := examine(t, options.Options{Config: testenv.As(t, user), Version: "dev"}, time.Now())
 	for _, guard := range []string{
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-iot",
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io/kinship-usage",
@@ -192,7 +193,7 @@ func examineUnseen(t *testing.T) {
 func machineReadable(t *testing.T) {
 	t.Helper()
 	code, out, errOut := kinship(t, "doctor", "-o", "json")
-	var report app.Diagnosis
+	var report doctor.Diagnosis
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 1 || report.Healthy || len(report.Checks) == 0 {
 		t.Errorf("code %d, %v: %s%s", code, err, out, errOut)
 	}
@@ -216,7 +217,7 @@ func damage(t *testing.T) {
 	c := operator.Client(t)
 	name := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 	for _, obj := range []client.Object{
-		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: "kinship-iot"}},
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: options.Namespace, Name: "kinship-iot"}},
 		&rbacv1.ClusterRoleBinding{ObjectMeta: name("kinship-usage-kinds")},
 		&apiextensionsv1.CustomResourceDefinition{ObjectMeta: name("referencegrants.kinship.dev")},
 		&admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: name("kinship-usage-keep-secrets")},
@@ -252,7 +253,7 @@ func damage(t *testing.T) {
 		status.Description = "altered"
 		properties["status"] = status
 	})
-	testenv.AwaitRights(t, app.OperatorOf("iot"), "default", false,
+	testenv.AwaitRights(t, options.OperatorOf("iot"), "default", false,
 		rbacv1.PolicyRule{Verbs: []string{"patch"}, APIGroups: []string{"apps"}, Resources: []string{"deployments"}})
 	testenv.Eventually(t, func() error {
 		grants := &apiextensionsv1.CustomResourceDefinition{}

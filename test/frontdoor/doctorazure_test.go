@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -28,7 +29,7 @@ const (
 // `kinship azure` among their actions, in the order of the findings.
 func enabledFindings(t *testing.T) (lines, commands []string) {
 	t.Helper()
-	report, err := app.Examine(t.Context(), unexamined(t), noTime)
+	report, err := doctor.Examine(t.Context(), unexamined(t), noTime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,10 +51,10 @@ func enabledFindings(t *testing.T) (lines, commands []string) {
 // TestDoctorAzure damages the definitions, the rights and the users' roles of enabled kinds of Azure, and the users'
 // role of another pack. Doctor names each fault, and the commands in the findings repair the faults.
 func TestDoctorAzure(t *testing.T) {
-	o := options(t, "azure", "iot")
+	o := optionsFor(t, "azure", "iot")
 	o.Enforcement = "policy"
 	o.WebhookHost = ""
-	if err := app.Install(t.Context(), o); err != nil {
+	if err := install.Install(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	enable := func(args ...string) {
@@ -95,7 +96,7 @@ func TestDoctorAzure(t *testing.T) {
 		t.Errorf("findings after the commands of the findings (-want +got):\n%s", diff)
 	}
 	checkNoBinding(t)
-	uninstall(t)
+	removeAll(t)
 }
 
 // damageAzure damages each part of the enabled kinds once.

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -23,13 +23,13 @@ import (
 // serves all namespaces. The Lease of that operator is written by hand.
 func TestEnableElsewhere(t *testing.T) {
 	c := operator.Client(t)
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: app.Namespace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: options.Namespace}}
 	if err := c.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
 	lease := &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: app.Namespace, Name: "kinship-running-elsewhere",
+			Namespace: options.Namespace, Name: "kinship-running-elsewhere",
 			Annotations: map[string]string{"kinship.dev/operator": `{"packs":["azure"]}`},
 		},
 		Spec: coordinationv1.LeaseSpec{

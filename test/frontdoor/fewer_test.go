@@ -21,7 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/usage"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -52,7 +54,7 @@ func TestFewerPacks(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "failed calling webhook") {
 		t.Fatalf("without an operator an IotConnector is answered with %v, want a webhook that fails", err)
 	}
-	told := operator.Start(t, packs("usage"), func(o *app.Options) { o.Install, o.Adopt = false, false })
+	told := operator.Start(t, packs("usage"), func(o *options.Options) { o.Install, o.Adopt = false, false })
 	for _, want := range []string{"Guards of a pack that no operator runs", "kinship uninstall --packs iot"} {
 		if !strings.Contains(told.Log(), want) {
 			t.Errorf("an operator without --install does not say %q", want)
@@ -80,7 +82,7 @@ func TestFewerPacks(t *testing.T) {
 	stop(t, one)
 	examinedWithoutOperator(t, "usage", false)
 	keepsProtection(t)
-	uninstall(t)
+	removeAll(t)
 }
 
 // asksForSecrets writes an object as a user who may not use the Secret that the object names. Without the policy that
@@ -149,7 +151,7 @@ func keepsProtection(t *testing.T) {
 // reports nothing but guards that stay.
 func examinedWithoutOperator(t *testing.T, pack string, guarded bool) {
 	t.Helper()
-	report, err := app.Examine(t.Context(), unexamined(t), time.Now())
+	report, err := doctor.Examine(t.Context(), unexamined(t), time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +176,10 @@ func TestIdlePolicies(t *testing.T) {
 	install := func(enforcement pack.Enforcement, packs ...string) string {
 		t.Helper()
 		log.Reset()
-		o := options(t, packs...)
+		o := optionsFor(t, packs...)
 		o.Enforcement, o.WebhookPort = enforcement, testenv.FreePort(t)
 		o.Log = funcr.New(func(prefix, args string) { fmt.Fprintln(&log, prefix, args) }, funcr.Options{})
-		if err := app.Install(t.Context(), o); err != nil {
+		if err := install.Install(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		return log.String()
@@ -189,7 +191,7 @@ func TestIdlePolicies(t *testing.T) {
 	objects := testenv.Apply(t, connector+"---"+network, testenv.In(testenv.Namespace(t)))
 	install(pack.ByWebhook, "usage", "iot", "openstack")
 
-	lease := &coordinationv1.Lease{ObjectMeta: meta(app.Namespace, "kinship")}
+	lease := &coordinationv1.Lease{ObjectMeta: meta(options.Namespace, "kinship")}
 	lease.Spec.RenewTime = new(metav1.NowMicro())
 	if err := operator.Client(t).Create(t.Context(), lease); err != nil {
 		t.Fatal(err)
@@ -218,7 +220,7 @@ func TestIdlePolicies(t *testing.T) {
 	exists(t, policy, true)
 	exists(t, intents, true)
 	forgesStatus(t)
-	uninstall(t)
+	removeAll(t)
 }
 
 // forgesStatus creates a Network while no operator runs the pack openstack, and writes a status.id as a tenant: an
@@ -252,7 +254,9 @@ func exists(t *testing.T, object client.Object, want bool) {
 	}
 }
 
-func packs(names ...string) func(*app.Options) { return func(o *app.Options) { o.Packs = names } }
+func packs(names ...string) func(*options.Options) {
+	return func(o *options.Options) { o.Packs = names }
+}
 
 func stop(t *testing.T, o *operator.Operator) {
 	t.Helper()
@@ -264,9 +268,9 @@ func stop(t *testing.T, o *operator.Operator) {
 // TestUserRoles gives users Kubernetes' roles view, edit and admin in a namespace. They have them for the kinds of the
 // packs too, but write no kind that concerns other namespaces.
 func TestUserRoles(t *testing.T) {
-	o := options(t, "usage", "openstack")
+	o := optionsFor(t, "usage", "openstack")
 	o.WebhookPort = testenv.FreePort(t)
-	if err := app.Install(t.Context(), o); err != nil {
+	if err := install.Install(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	w := testenv.NewWorld(t, operator.Client(t))
@@ -298,7 +302,7 @@ func TestUserRoles(t *testing.T) {
 			}
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestLiftedBy takes the right to lift protection from Kubernetes' role edit, and from admin too. Users with edit may
@@ -313,9 +317,9 @@ func TestLiftedBy(t *testing.T) {
 		by          usage.LiftedBy
 		edit, admin bool
 	}{{usage.LiftedByEdit, true, true}, {usage.LiftedByAdmin, false, true}, {usage.LiftedByNone, false, false}} {
-		o := options(t, "usage")
+		o := optionsFor(t, "usage")
 		o.WebhookPort, o.Usage.LiftedBy = testenv.FreePort(t), row.by
-		if err := app.Install(t.Context(), o); err != nil {
+		if err := install.Install(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
 		for user, may := range map[string]bool{"edit": row.edit, "admin": row.admin} {
@@ -328,7 +332,7 @@ func TestLiftedBy(t *testing.T) {
 			t.Errorf("lifted by %s: doctor finds %q", row.by, found)
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // meta returns a name in a namespace.

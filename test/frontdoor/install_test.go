@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	process "github.com/kinship-dev/kinship/internal/operator"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -22,9 +23,9 @@ import (
 // TestManifests applies the output of `kinship manifests` as a GitOps tool does, and installs with --install. Both
 // give the same objects, and no others.
 func TestManifests(t *testing.T) {
-	o := options(t, "usage", "iot")
+	o := optionsFor(t, "usage", "iot")
 	o.WebhookPort = testenv.FreePort(t)
-	manifests, err := app.Manifests(o, true)
+	manifests, err := install.Manifests(o, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,14 +37,14 @@ func TestManifests(t *testing.T) {
 		}
 	}
 	applied := snapshot(t, manifests)
-	uninstall(t)
-	if err := app.Install(t.Context(), o); err != nil {
+	removeAll(t)
+	if err := install.Install(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(applied, snapshot(t, manifests)); diff != "" {
 		t.Errorf("the objects differ (-manifests +install):\n%s", diff)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // snapshot returns the installation's objects of the kinds of manifests, without the fields that differ from cluster
@@ -146,12 +147,12 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	o := options(t, "usage", "iot")
+	o := optionsFor(t, "usage", "iot")
 	o.Config = testenv.As(t, reader(t))
 	o.Install, o.WebhookHost, o.WebhookPort = true, "", testenv.FreePort(t)
 	o.Namespaces, o.HealthAddress = []string{"no-such-namespace"}, listener.Addr().String()
 	o.MetricsInsecure, o.MetricsAddress, o.MetricsCertDir = false, "127.0.0.1:0", "/no-such-directory"
-	err = app.Run(t.Context(), o)
+	err = process.Run(t.Context(), o)
 	if err == nil {
 		t.Fatal("it was installed")
 	}
@@ -169,7 +170,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		t.Log(err)
 	}
 	o.Enforcement, o.Iot.Identity, o.Azure.Credential, o.TraceEndpoint = "x", "y", "z", "collector"
-	err = app.Install(t.Context(), o)
+	err = install.Install(t.Context(), o)
 	for _, want := range []string{
 		`enforcement is "x"`, `identity is "y"`, `--azure-credential is "z"`, `--otlp-endpoint is "collector"`,
 	} {
@@ -190,9 +191,9 @@ func TestPortTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = listener.Close() })
-	o := options(t, "usage")
+	o := optionsFor(t, "usage")
 	o.Install, o.WebhookPort = true, listener.Addr().(*net.TCPAddr).Port
-	err = app.Run(t.Context(), o)
+	err = process.Run(t.Context(), o)
 	for _, want := range []string{"nothing was installed", strconv.Itoa(o.WebhookPort), "address already in use"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -11,9 +11,10 @@ import (
 
 	"github.com/go-logr/logr"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 )
 
 // noTime is the present of examinations that judge no certificate.
@@ -28,19 +29,19 @@ func contextOf(t *testing.T) context.Context {
 func TestMain(m *testing.M) { testenv.Main(m, testenv.WithoutPods(), testenv.CheckLeaks()) }
 
 // options are the options of an installation of some packs, whose webhooks are outside of the cluster.
-func options(t *testing.T, packs ...string) app.Options {
+func optionsFor(t *testing.T, packs ...string) options.Options {
 	t.Helper()
-	return app.Options{
+	return options.Options{
 		Config: testenv.Config(t), Packs: packs, WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0",
 		Log: logr.Discard(),
 	}
 }
 
 // uninstall removes everything.
-func uninstall(t *testing.T) {
+func removeAll(t *testing.T) {
 	t.Helper()
-	u := app.UninstallOptions{WithObjects: true, Say: func(string, ...any) {}}
-	if err := app.Uninstall(t.Context(), options(t), u); err != nil {
+	u := uninstall.Options{WithObjects: true, Say: func(string, ...any) {}}
+	if err := uninstall.Uninstall(t.Context(), optionsFor(t), u); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
 }

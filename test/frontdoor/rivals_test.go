@@ -12,9 +12,10 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -26,9 +27,9 @@ func TestRivals(t *testing.T) {
 	first := operator.Exec(t, "--packs", "usage", "--webhook-port", strconv.Itoa(port))
 	address := func(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
 	install := func(port int, packs ...string) error {
-		o := options(t, packs...)
+		o := optionsFor(t, packs...)
 		o.Install, o.WebhookPort = true, port
-		return app.Install(t.Context(), o)
+		return install.Install(t.Context(), o)
 	}
 	before, other := webhookHosts(t), testenv.FreePort(t)
 	err := install(other, "usage", "iot")
@@ -74,8 +75,8 @@ func TestRivals(t *testing.T) {
 	if err := install(other, "usage"); err != nil {
 		t.Errorf("after the first operator was killed: %v", err)
 	}
-	u := app.UninstallOptions{WithObjects: true, ForceLive: true, Say: func(string, ...any) {}}
-	if err := app.Uninstall(t.Context(), options(t), u); err != nil {
+	u := uninstall.Options{WithObjects: true, ForceLive: true, Say: func(string, ...any) {}}
+	if err := uninstall.Uninstall(t.Context(), optionsFor(t), u); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
 }
@@ -85,9 +86,9 @@ func TestRivals(t *testing.T) {
 // protection is off, and both operators' guards do not alternate.
 func TestRivalEnforcement(t *testing.T) {
 	install := func(by pack.Enforcement, take bool) error {
-		o := options(t, "usage")
+		o := optionsFor(t, "usage")
 		o.Install, o.Enforcement, o.WebhookPort, o.TakeWebhooks = true, by, testenv.FreePort(t), take
-		return app.Install(t.Context(), o)
+		return install.Install(t.Context(), o)
 	}
 	first := operator.Exec(t, "--packs", "usage")
 	before := webhookHosts(t)
@@ -125,7 +126,7 @@ func TestRivalEnforcement(t *testing.T) {
 	if err := second.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // hangUp ends each connection, until the listener is closed.

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 // TestUninstallAsks uninstalls by the command, without a terminal. The command prints the plan and removes nothing
 // without --yes.
 func TestUninstallAsks(t *testing.T) {
-	o := options(t, "usage")
+	o := optionsFor(t, "usage")
 	o.WebhookPort = testenv.FreePort(t)
-	if err := app.Install(t.Context(), o); err != nil {
+	if err := install.Install(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	code, out, errOut := kinship(t, "uninstall")

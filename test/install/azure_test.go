@@ -10,11 +10,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
 	cloudazure "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -29,7 +31,7 @@ func enableAzure(t *testing.T, types ...string) []*catalogue.Kind {
 	for _, one := range types {
 		kinds = append(kinds, all.Default(one))
 	}
-	if err := azure.Enable(t.Context(), operator.Client(t), all, kinds, app.AzureGrant()); err != nil {
+	if err := azure.Enable(t.Context(), operator.Client(t), all, kinds, install.AzureGrant()); err != nil {
 		t.Fatal(err)
 	}
 	return kinds
@@ -65,7 +67,7 @@ func TestUninstallAzure(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cloud.Close() })
-	o := operator.Start(t, func(o *app.Options) {
+	o := operator.Start(t, func(o *options.Options) {
 		o.Packs = []string{"azure"}
 		o.Azure.Endpoint, o.Azure.Credential = cloud.URL(), cloudazure.NoCredential
 		o.Azure.Subscription = "11111111-2222-3333-4444-555555555555"
@@ -88,10 +90,10 @@ func TestUninstallAzure(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t)
-	_, err = try(t, app.UninstallOptions{})
+	_, err = try(t, uninstall.Options{})
 	checkRefused(t, err, "1 resourcegroups.microsoft.resources.infra.azure.com",
 		"2 virtualnetworks.microsoft.network.infra.azure.com", "--with-objects")
-	said, err := try(t, app.UninstallOptions{DryRun: true})
+	said, err := try(t, uninstall.Options{DryRun: true})
 	if err != nil {
 		t.Error(err)
 	}
@@ -107,7 +109,7 @@ func TestUninstallAzure(t *testing.T) {
 	}
 	checkUnchanged(t, before)
 	cloud.ResetCalls()
-	uninstall(t)
+	removeAll(t)
 	for _, k := range kinds {
 		crd := &unstructured.Unstructured{}
 		crd.SetAPIVersion("apiextensions.k8s.io/v1")

@@ -9,28 +9,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
 // TestChecksBeforeTheFirstWrite: an installation that can't succeed changes nothing.
 func TestChecksBeforeTheFirstWrite(t *testing.T) {
 	for name, test := range map[string]struct {
-		options func(*app.Options)
+		options func(*options.Options)
 		want    string
 	}{
 		"from outside, without the address of the webhooks": {
-			func(o *app.Options) { o.WebhookHost = "" }, "give --webhook-host",
+			func(o *options.Options) { o.WebhookHost = "" }, "give --webhook-host",
 		},
 		"by somebody who may write all but policies": {
-			func(o *app.Options) { o.Config = testenv.As(t, limited(t)) }, "cannot patch resource",
+			func(o *options.Options) { o.Config = testenv.As(t, limited(t)) }, "cannot patch resource",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := options(t)
+			o := optionsFor(t)
 			test.options(&o)
 			before := snapshot(t)
-			err := app.Install(t.Context(), o)
+			err := install.Install(t.Context(), o)
 			if err == nil || !strings.Contains(err.Error(), "nothing was installed") ||
 				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("the error is %v, want it to say %q", err, test.want)

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -177,12 +177,12 @@ func edition(t *testing.T, c client.Client, obj client.Object) string {
 // meddled changes the objects that make the API server refuse in all ways, with both
 // enforcements, while start's operator runs, and tests the effect of each change.
 func meddled(
-	t *testing.T, start func(enforced func(*app.Options)) *operator.Operator,
+	t *testing.T, start func(enforced func(*options.Options)) *operator.Operator,
 	test func(t *testing.T, k protection, m meddling, before client.Object),
 ) {
 	t.Helper()
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		o := start(func(o *app.Options) { o.Enforcement = by })
+		o := start(func(o *options.Options) { o.Enforcement = by })
 		k := protect(t)
 		for name, m := range meddlings() {
 			if m.by != by {
@@ -200,17 +200,17 @@ func meddled(
 			t.Error(err)
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestEnforcementLost: with an operator without --install, the Usages have the reason
 // NotEnforced, with a message that says what to do, until the object is restored.
 func TestEnforcementLost(t *testing.T) {
-	installed := func(enforced func(*app.Options)) *operator.Operator {
+	installed := func(enforced func(*options.Options)) *operator.Operator {
 		if err := operator.Start(t, enforced).Stop(); err != nil {
 			t.Fatal(err)
 		}
-		return operator.Start(t, enforced, func(o *app.Options) { o.Install, o.Adopt = false, false })
+		return operator.Start(t, enforced, func(o *options.Options) { o.Install, o.Adopt = false, false })
 	}
 	meddled(t, installed, func(t *testing.T, k protection, _ meddling, before client.Object) {
 		t.Helper()

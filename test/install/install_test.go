@@ -20,10 +20,12 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -31,7 +33,7 @@ import (
 func TestNothingInstalled(t *testing.T) {
 	before := snapshot(t)
 	for _, enforcement := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		o := options(t)
+		o := optionsFor(t)
 		o.Enforcement = enforcement
 		if err := run(t, o); !strings.Contains(err.Error(), "--install") {
 			t.Errorf("by %s the error does not say what to do", enforcement)
@@ -43,12 +45,12 @@ func TestNothingInstalled(t *testing.T) {
 // TestUnknown requests packs and enforcements that do not exist.
 func TestUnknown(t *testing.T) {
 	before := snapshot(t)
-	for name, change := range map[string]func(*app.Options){
-		"usage":  func(o *app.Options) { o.Packs = []string{"usage", "usages"} },
-		"policy": func(o *app.Options) { o.Enforcement = "none" },
-		"pod":    func(o *app.Options) { o.Iot.Identity = "aad" },
+	for name, change := range map[string]func(*options.Options){
+		"usage":  func(o *options.Options) { o.Packs = []string{"usage", "usages"} },
+		"policy": func(o *options.Options) { o.Enforcement = "none" },
+		"pod":    func(o *options.Options) { o.Iot.Identity = "aad" },
 	} {
-		o := options(t)
+		o := optionsFor(t)
 		o.Install = true
 		change(&o)
 		if err := run(t, o); !strings.Contains(err.Error(), name) {
@@ -98,7 +100,7 @@ func TestForeign(t *testing.T) {
 		}
 	}
 	before := snapshot(t)
-	o := options(t)
+	o := optionsFor(t)
 	o.Install = true
 	err := run(t, o)
 	for _, name := range []string{
@@ -111,7 +113,7 @@ func TestForeign(t *testing.T) {
 	}
 	checkUnchanged(t, before)
 
-	adopted := operator.Start(t, func(o *app.Options) { o.Adopt = true })
+	adopted := operator.Start(t, func(o *options.Options) { o.Adopt = true })
 	checkWorks(t, apierrors.IsConflict)
 	var webhooks admissionregistrationv1.ValidatingWebhookConfiguration
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "crossplane-no-usages"}, &webhooks); err != nil {
@@ -125,7 +127,7 @@ func TestForeign(t *testing.T) {
 	if err := adopted.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestForeignRole installs with --namespaces where a Role of the pack's name exists, which kinship did
@@ -140,7 +142,7 @@ func TestForeignRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshot(t)
-	o := options(t)
+	o := optionsFor(t)
 	o.Install, o.Packs, o.Namespaces = true, []string{"usage"}, []string{namespace}
 	err := run(t, o)
 	for _, text := range []string{"Role " + namespace + "/kinship-usage", "--adopt"} {
@@ -154,13 +156,13 @@ func TestForeignRole(t *testing.T) {
 // TestInstallDowngrade installs an older release over a newer one. The older release is refused
 // and writes nothing, unless --install-downgrade is set.
 func TestInstallDowngrade(t *testing.T) {
-	install := func(version string, changes ...func(*app.Options)) error {
-		o := options(t)
+	install := func(version string, changes ...func(*options.Options)) error {
+		o := optionsFor(t)
 		o.Install, o.Version, o.Packs = true, version, []string{"usage"}
 		for _, change := range changes {
 			change(&o)
 		}
-		return app.Install(t.Context(), o)
+		return install.Install(t.Context(), o)
 	}
 	recorded := func() string {
 		labels := everything(t)["customresourcedefinitions.apiextensions.k8s.io /usages.protection.crossplane.io"].Labels
@@ -180,7 +182,7 @@ func TestInstallDowngrade(t *testing.T) {
 		}
 	}
 	checkUnchanged(t, before)
-	one := func(o *app.Options) { o.Packs = []string{"iot"} }
+	one := func(o *options.Options) { o.Packs = []string{"iot"} }
 	if err := install("v1.9.3", one); err == nil {
 		t.Error("an older release was installed over a newer one, with one pack")
 	}
@@ -193,13 +195,13 @@ func TestInstallDowngrade(t *testing.T) {
 			t.Errorf("release %s recorded %q", version, got)
 		}
 	}
-	if err := install("v1.9.3", func(o *app.Options) { o.Downgrade = true }); err != nil {
+	if err := install("v1.9.3", func(o *options.Options) { o.Downgrade = true }); err != nil {
 		t.Errorf("install an older release when told to: %v", err)
 	}
 	if got := recorded(); got != "v1.9.3" {
 		t.Errorf("the definitions say release %q", got)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestUninstall removes an operator in the middle of its work: Usages of all kinds exist, one
@@ -250,7 +252,7 @@ func TestUninstall(t *testing.T) {
 			}
 		}
 	}()
-	uninstall(t)
+	removeAll(t)
 	if got := <-kept; !slices.Equal(got, []string{"example.com/theirs"}) {
 		t.Errorf("when it was deleted the Usage had the finalizers %v, want only the foreign one", got)
 	}
@@ -258,13 +260,13 @@ func TestUninstall(t *testing.T) {
 	if err := c.Delete(t.Context(), used); err != nil {
 		t.Errorf("delete what was protected: %v", err)
 	}
-	uninstall(t) // There is nothing to do, and nothing wrong.
+	removeAll(t) // There is nothing to do, and nothing wrong.
 }
 
 // TestUninstallOne removes one of several packs. The Deployments and resources of its objects
 // are kept, and so are objects that other packs need.
 func TestUninstallOne(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage", "iot"} })
+	o := operator.Start(t, func(o *options.Options) { o.Packs = []string{"usage", "iot"} })
 	c, namespace := operator.Client(t), testenv.Namespace(t)
 	testenv.Eventually(t, func() error {
 		_, err := testenv.TryApply(t, story+connector, testenv.In(namespace))
@@ -277,12 +279,13 @@ func TestUninstallOne(t *testing.T) {
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	one := options(t)
+	one := optionsFor(t)
 	one.Packs = []string{"iot"}
 	var said []string
-	err := app.Uninstall(t.Context(), one, app.UninstallOptions{WithObjects: true, Say: func(format string, args ...any) {
+	say := func(format string, args ...any) {
 		said = append(said, fmt.Sprintf(format, args...))
-	}})
+	}
+	err := uninstall.Uninstall(t.Context(), one, uninstall.Options{WithObjects: true, Say: say})
 	if err != nil || !strings.Contains(strings.Join(said, "\n"), "leaving what the packs need that stay: usage") {
 		t.Errorf("error %v, said %q", err, said)
 	}
@@ -313,7 +316,7 @@ func TestUninstallOne(t *testing.T) {
 	if err := lock(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 const connector = `---
@@ -358,7 +361,7 @@ func TestPortTaken(t *testing.T) {
 	}
 	defer func() { _ = listener.Close() }()
 	port := listener.Addr().(*net.TCPAddr).Port
-	o := options(t)
+	o := optionsFor(t)
 	o.Install, o.WebhookPort, o.Packs = true, port, []string{"usage"}
 	err = run(t, o)
 	for _, word := range []string{strconv.Itoa(port), "address already in use"} {
@@ -366,14 +369,14 @@ func TestPortTaken(t *testing.T) {
 			t.Errorf("the error does not say %q", word)
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestInstallAgain starts the operator twice. The second start writes nothing but the secret path of the webhooks,
 // which is new at each start.
 func TestInstallAgain(t *testing.T) {
 	port := testenv.FreePort(t)
-	samePort := func(o *app.Options) { o.WebhookPort = port }
+	samePort := func(o *options.Options) { o.WebhookPort = port }
 	first := operator.Start(t, samePort, allPacks)
 	checkWorks(t, apierrors.IsConflict)
 	testenv.Eventually(t, func() error { return unlocked(t) })
@@ -398,7 +401,7 @@ func TestInstallAgain(t *testing.T) {
 	if err := second.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // unruled returns nil when the API server asks about no deletion any more.
@@ -438,13 +441,13 @@ func TestOtherEnforcement(t *testing.T) {
 		{pack.ByWebhook, apierrors.IsConflict},
 		{pack.ByPolicy, apierrors.IsForbidden},
 	} {
-		o := operator.Start(t, func(o *app.Options) { o.Enforcement = step.by })
+		o := operator.Start(t, func(o *options.Options) { o.Enforcement = step.by })
 		checkWorks(t, step.refused)
 		if err := o.Stop(); err != nil {
 			t.Error(err)
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestOwnerPermissions has a user without the right to delete Usages create Usages, on an API
@@ -498,7 +501,7 @@ func TestOwnerPermissions(t *testing.T) {
 	if err := o.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // TestWithoutMutatingPolicies runs on an API server without MutatingAdmissionPolicy, such as
@@ -520,7 +523,7 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	first := operator.Start(t, func(o *app.Options) { o.Config = cluster.Config() })
+	first := operator.Start(t, func(o *options.Options) { o.Config = cluster.Config() })
 	c := testenv.ClientFor(t, cluster.Config(), operator.Client(t).Scheme())
 	used := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "used"}}
 	usage := &protectionv1beta1.Usage{
@@ -569,7 +572,7 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 		t.Error(err)
 	}
 	refusesFormerOwner(t, cluster, c)
-	err = app.Uninstall(t.Context(), app.Options{Config: cluster.Config()}, app.UninstallOptions{
+	err = uninstall.Uninstall(t.Context(), options.Options{Config: cluster.Config()}, uninstall.Options{
 		ForceLive: true, WithObjects: true, Say: t.Logf,
 	})
 	if err != nil {
@@ -581,7 +584,7 @@ func TestWithoutMutatingPolicies(t *testing.T) {
 // garbage collector would delete the Usage, and no policy can remove its owner before that.
 func refusesFormerOwner(t *testing.T, cluster *localcluster.Cluster, c client.Client) {
 	t.Helper()
-	operator.Start(t, func(o *app.Options) { o.Config, o.Enforcement = cluster.Config(), pack.ByPolicy })
+	operator.Start(t, func(o *options.Options) { o.Config, o.Enforcement = cluster.Config(), pack.ByPolicy })
 	end := sharedv1alpha1.Resource{
 		APIVersion: "v1", Kind: "ConfigMap", ResourceRef: &sharedv1alpha1.ResourceRef{Name: "using"},
 	}

@@ -23,9 +23,11 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	process "github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -46,23 +48,23 @@ func TestMain(m *testing.M) {
 }
 
 // allPacks makes an operator install and run all packs.
-func allPacks(o *app.Options) { o.Packs = nil }
+func allPacks(o *options.Options) { o.Packs = nil }
 
 // options are the options of an operator outside of the cluster.
-func options(t *testing.T) app.Options {
+func optionsFor(t *testing.T) options.Options {
 	t.Helper()
-	return app.Options{
+	return options.Options{
 		Config: testenv.Config(t), WebhookHost: "127.0.0.1", MetricsAddress: "0", HealthAddress: "0", Log: logr.Discard(),
 	}
 }
 
 // run runs an operator that must fail, and returns its error.
-func run(t *testing.T, o app.Options) error {
+func run(t *testing.T, o options.Options) error {
 	t.Helper()
 	ctrlmetrics.Registry = prometheus.NewRegistry() // In production, a process has one operator.
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	err := app.Run(ctx, o)
+	err := process.Run(ctx, o)
 	if err == nil {
 		t.Fatal("the operator ran until it was stopped, want an error")
 	}
@@ -73,9 +75,10 @@ func run(t *testing.T, o app.Options) error {
 func silent(string, ...any) {}
 
 // uninstall removes everything and checks that nothing is left.
-func uninstall(t *testing.T) {
+func removeAll(t *testing.T) {
 	t.Helper()
-	if err := app.Uninstall(t.Context(), options(t), app.UninstallOptions{WithObjects: true, Say: silent}); err != nil {
+	everything := uninstall.Options{WithObjects: true, Say: silent}
+	if err := uninstall.Uninstall(t.Context(), optionsFor(t), everything); err != nil {
 		t.Fatalf("uninstall: %v", err)
 	}
 	// Kubernetes takes APIServices away by itself, after their definitions.

@@ -15,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
+	"github.com/kinship-dev/kinship/internal/rights"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -44,7 +46,7 @@ spec:
 
 // narrow has the operator protect ConfigMaps alone. The wide role of an operator before
 // becomes narrow.
-func narrow(o *app.Options) {
+func narrow(o *options.Options) {
 	o.Usage.Kinds = []schema.GroupResource{{Resource: "configmaps"}}
 	o.Usage.Using = []schema.GroupResource{{Group: "helm.crossplane.io", Resource: "releases"}}
 }
@@ -57,7 +59,7 @@ func TestNarrowRole(t *testing.T) {
 	}
 	c := operator.Client(t)
 	o := operator.Start(t, narrow)
-	testenv.AwaitRights(t, app.OperatorOf("usage"), "", false, rbacv1.PolicyRule{
+	testenv.AwaitRights(t, options.OperatorOf("usage"), "", false, rbacv1.PolicyRule{
 		Verbs: []string{"list"}, APIGroups: []string{""}, Resources: []string{"services"},
 	}, rbacv1.PolicyRule{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"secrets"}})
 	checkWorks(t, apierrors.IsConflict)
@@ -79,7 +81,7 @@ func TestNarrowRole(t *testing.T) {
 	if err := o.Stop(); err != nil {
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // waitsForRights reports whether a Usage names the missing right of the operator.
@@ -100,7 +102,7 @@ func waitsForRights(t *testing.T, c client.Client, usage client.Object) error {
 // narrow rights protects another kind without a restart. Before, the command names what is missing.
 func TestRightsExtended(t *testing.T) {
 	services := []schema.GroupResource{{Resource: "services"}}
-	role, err := app.KindRole("usage", app.Kinds{Used: services})
+	role, err := rights.KindRole("usage", rights.Kinds{Used: services})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +114,7 @@ func TestRightsExtended(t *testing.T) {
 	of, _, _ := strings.Cut(barred, "---")
 	usage := testenv.Apply(t, of, testenv.In(namespace))[0]
 	testenv.Eventually(t, func() error { return waitsForRights(t, c, usage) })
-	err = app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
+	err = rights.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
 	for _, verb := range []string{"get", "list", "watch", "patch", "delete"} {
 		if want := "kinship-usage may not " + verb + " services"; err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -127,7 +129,7 @@ func TestRightsExtended(t *testing.T) {
 		}
 	})
 	testenv.Eventually(t, func() error {
-		return app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
+		return rights.CheckRights(t.Context(), testenv.Config(t), "usage", "", role)
 	})
 	testenv.EventuallyWithin(t, time.Minute, func() error { return isReady(t, c, usage) })
 	if err := c.Delete(t.Context(), service); !apierrors.IsConflict(err) {
@@ -138,20 +140,20 @@ func TestRightsExtended(t *testing.T) {
 	}
 	testenv.Eventually(t, func() error { return c.Delete(t.Context(), service) })
 	// An installation leaves the rules that Kubernetes has put together.
-	again := options(t)
+	again := optionsFor(t)
 	again.Install, again.Packs, again.Adopt, again.WebhookPort = true, []string{"usage"}, true, 9443
 	narrow(&again)
 	if err := o.Stop(); err != nil {
 		t.Error(err)
 	}
-	if err := app.Install(t.Context(), again); err != nil {
+	if err := install.Install(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
-	if err := app.CheckRights(t.Context(), testenv.Config(t), "usage", "", role); err != nil {
+	if err := rights.CheckRights(t.Context(), testenv.Config(t), "usage", "", role); err != nil {
 		t.Errorf("after an installation: %v", err)
 	}
 	if err := c.Delete(t.Context(), role); err != nil { // The role is the administrator's, and stays otherwise.
 		t.Error(err)
 	}
-	uninstall(t)
+	removeAll(t)
 }

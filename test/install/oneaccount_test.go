@@ -8,7 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -29,28 +30,28 @@ func TestOneAccountBefore(t *testing.T) {
 			apply(t, c, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{rule}})
 			apply(t, c, &rbacv1.ClusterRoleBinding{
 				ObjectMeta: meta,
-				Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: app.Namespace, Name: app.Account}},
+				Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: options.Namespace, Name: options.Account}},
 				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
 			})
 		}
-		testenv.AwaitRights(t, app.Operator, "", true, wide...)
+		testenv.AwaitRights(t, options.Operator, "", true, wide...)
 	}
 	namespace := testenv.Namespace(t)
-	for what, change := range map[string]func(*app.Options){
-		"all packs": func(o *app.Options) { o.Packs = nil },
-		"one pack":  func(o *app.Options) { o.Packs = []string{"iot"} },
-		"narrowed":  func(o *app.Options) { o.Namespaces = []string{namespace} },
+	for what, change := range map[string]func(*options.Options){
+		"all packs": func(o *options.Options) { o.Packs = nil },
+		"one pack":  func(o *options.Options) { o.Packs = []string{"iot"} },
+		"narrowed":  func(o *options.Options) { o.Namespaces = []string{namespace} },
 	} {
 		t.Run(what, func(t *testing.T) {
 			earlier()
-			o := options(t)
+			o := optionsFor(t)
 			o.Install, o.Adopt, o.WebhookPort = true, true, 9443
 			change(&o)
-			if err := app.Install(t.Context(), o); err != nil {
+			if err := install.Install(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}
-			testenv.AwaitRights(t, app.Operator, "", false, wide...)
-			uninstall(t)
+			testenv.AwaitRights(t, options.Operator, "", false, wide...)
+			removeAll(t)
 		})
 	}
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -42,14 +44,14 @@ func TestStoppedAtOnce(t *testing.T) {
 	ctrlmetrics.Registry = prometheus.NewRegistry() // In production, a process has one operator.
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	o := options(t)
+	o := optionsFor(t)
 	o.Packs = []string{"usage"}
-	if err := app.Install(ctx, o); err != nil {
+	if err := install.Install(ctx, o); err != nil {
 		t.Fatal(err)
 	}
-	o.Config = testenv.As(t, app.Operator)
+	o.Config = testenv.As(t, options.Operator)
 	o.Config.Wrap(func(next http.RoundTripper) http.RoundTripper { return stopsWith{rest: next, stop: stop} })
-	if err := app.Run(ctx, o); err != nil {
+	if err := operator.Run(ctx, o); err != nil {
 		t.Errorf("run: %v", err)
 	}
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
@@ -60,5 +62,5 @@ func TestStoppedAtOnce(t *testing.T) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	uninstall(t)
+	removeAll(t)
 }

@@ -17,17 +17,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // try uninstalls with some options, and returns the output and the error.
-func try(t *testing.T, u app.UninstallOptions) (string, error) {
+func try(t *testing.T, u uninstall.Options) (string, error) {
 	t.Helper()
 	var said []string
 	u.Say = func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
-	err := app.Uninstall(t.Context(), options(t), u)
+	err := uninstall.Uninstall(t.Context(), optionsFor(t), u)
 	return strings.Join(said, "\n"), err
 }
 
@@ -47,25 +48,25 @@ func checkRefused(t *testing.T, err error, reasons ...string) {
 // TestUninstallRefused uninstalls beside a live operator, and while objects exist. The command
 // changes nothing without --force-live or --with-objects, nor with --dry-run.
 func TestUninstallRefused(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
+	o := operator.Start(t, func(o *options.Options) { o.Packs = []string{"usage"} })
 	k := protect(t)
 	testenv.Eventually(t, func() error { return present(t) })
 	before := snapshot(t)
-	_, err := try(t, app.UninstallOptions{})
+	_, err := try(t, uninstall.Options{})
 	checkRefused(t, err, "an operator is running", "--force-live", "1 usages.protection.crossplane.io", "--with-objects")
-	_, err = try(t, app.UninstallOptions{WithObjects: true})
+	_, err = try(t, uninstall.Options{WithObjects: true})
 	checkRefused(t, err, "an operator is running")
 	checkUnchanged(t, before)
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = try(t, app.UninstallOptions{})
+	_, err = try(t, uninstall.Options{})
 	checkRefused(t, err, "1 usages.protection.crossplane.io", "--with-objects")
 	if strings.Contains(err.Error(), "--force-live") {
 		t.Errorf("an operator that was stopped counts as running: %v", err)
 	}
 	before = snapshot(t)
-	said, err := try(t, app.UninstallOptions{DryRun: true})
+	said, err := try(t, uninstall.Options{DryRun: true})
 	if err != nil {
 		t.Error(err)
 	}
@@ -84,7 +85,7 @@ func TestUninstallRefused(t *testing.T) {
 	if err := k.c.Delete(t.Context(), k.precious); err == nil {
 		t.Error("after refusals and a dry run nothing protects any more")
 	}
-	uninstall(t)
+	removeAll(t)
 }
 
 // present returns nil when the Lease of a running operator exists.
@@ -141,7 +142,7 @@ func gadgets(address string) *apiextensionsv1.CustomResourceDefinition {
 // their conversion webhook does not answer. The kind is named and left out, and everything else
 // is removed.
 func TestUninstallUnreadable(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
+	o := operator.Start(t, func(o *options.Options) { o.Packs = []string{"usage"} })
 	k := protect(t)
 	definition := gadgets(silentWebhook(t))
 	if err := k.c.Create(t.Context(), definition); err != nil {
@@ -156,7 +157,7 @@ func TestUninstallUnreadable(t *testing.T) {
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	said, err := try(t, app.UninstallOptions{WithObjects: true, Timeout: time.Second})
+	said, err := try(t, uninstall.Options{WithObjects: true, Timeout: time.Second})
 	if err != nil {
 		t.Errorf("uninstall: %v", err)
 	}
@@ -192,7 +193,7 @@ func TestUninstallUnreadable(t *testing.T) {
 // TestUninstallGuarded uninstalls when the operator does not run, and a policy keeps a label
 // from being removed: webhooks and policies are kept.
 func TestUninstallGuarded(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.Packs = []string{"usage"} })
+	o := operator.Start(t, func(o *options.Options) { o.Packs = []string{"usage"} })
 	k := protect(t)
 	if err := o.Stop(); err != nil {
 		t.Fatal(err)
@@ -211,7 +212,7 @@ func TestUninstallGuarded(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := try(t, app.UninstallOptions{WithObjects: true})
+	_, err := try(t, uninstall.Options{WithObjects: true})
 	checkRefused(t, err, "the guards were left in place", "label "+lockLabel)
 	left := everything(t)
 	for _, name := range []string{
@@ -229,7 +230,7 @@ func TestUninstallGuarded(t *testing.T) {
 		}
 	}
 	testenv.Eventually(t, func() error { return k.c.Patch(t.Context(), k.precious, label, client.DryRunAll) })
-	uninstall(t)
+	removeAll(t)
 }
 
 // refuseConfigMaps creates a policy that refuses every change of a ConfigMap.

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -104,7 +104,7 @@ func TestRestartCost(t *testing.T) {
 	awaitNamespaces(t)
 	before, passed := testenv.Requests(t), passes(t)
 	// An installation applies ServiceAccounts of its own.
-	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	operator.Start(t, func(o *options.Options) { o.Install, o.Adopt = false, false })
 	testenv.Eventually(t, func() error {
 		if n := passes(t) - passed; n < len(all) {
 			return fmt.Errorf("%d passes, want one of each IotConnector at least", n)

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -21,7 +21,7 @@ import (
 
 // TestPolicy: without webhooks the API server asks for the author's rights itself.
 func TestPolicy(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	operator.Start(t, func(o *options.Options) { o.Enforcement = pack.ByPolicy })
 	w := newWorld(t)
 	group := iotv1alpha1.GroupVersion.Group
 	poor := w.User("poor", may("create", group, "iotconnectors", "iotconnectors/status"))
@@ -117,7 +117,7 @@ spec:
 // TestPodIdentity is "a single Azure Identity Binding can be created", and "can make
 // use of the binding via match selectors".
 func TestPodIdentity(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Iot.Identity = iot.PodIdentity })
+	operator.Start(t, func(o *options.Options) { o.Iot.Identity = iot.PodIdentity })
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	c.Spec.ServiceIdentity = &iotv1alpha1.ServiceIdentity{ClientID: "aaaa", ResourceID: "bbbb"}

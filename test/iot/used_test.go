@@ -14,7 +14,7 @@ import (
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -22,7 +22,7 @@ import (
 // TestUsed: a Deployment with a Usage is not deleted, whether the connector or only the entry
 // is deleted. The connector names the Usage, and continues as soon as the Usage is deleted.
 func TestUsed(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Packs = []string{"iot", "usage"} })
+	operator.Start(t, func(o *options.Options) { o.Packs = []string{"iot", "usage"} })
 	w := newWorld(t)
 	c := w.version1("c", entry("a", "Normalization"), entry("b", "FhirConverter"))
 	w.Create(c)

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // testKinds gives the operator rights to the kinds of testdata/crds.yaml.
-func testKinds(o *app.Options) {
+func testKinds(o *options.Options) {
 	o.Oam.Kinds = []schema.GroupResource{
 		{Group: "standard.oam.dev", Resource: "mydbs"},
 		{Group: "example.com", Resource: "bars"},

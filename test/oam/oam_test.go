@@ -3,13 +3,13 @@ package oam_test
 import (
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // TestOam runs all tests that only need an operator, with one operator for all.
 func TestOam(t *testing.T) {
-	operator.Start(t, testKinds, func(o *app.Options) { o.MaxObjectSize = 2 << 20 }) // See testLargeStatus.
+	operator.Start(t, testKinds, func(o *options.Options) { o.MaxObjectSize = 2 << 20 }) // See testLargeStatus.
 	define(t)
 	for name, test := range map[string]func(*testing.T){
 		"containerized workload":  testContainerized,

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -52,7 +52,7 @@ func TestRestart(t *testing.T) {
 // until the application changes. An operator without the flag restores the trait; the field of the workload is left to
 // others, because the workload has a trait.
 func TestApplyOnce(t *testing.T) {
-	first := operator.Start(t, testKinds, func(o *app.Options) { o.Oam.ApplyOnce = true })
+	first := operator.Start(t, testKinds, func(o *options.Options) { o.Oam.ApplyOnce = true })
 	define(t)
 	w := newWorld(t)
 	w.write(bare("db", 1))

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -21,7 +21,7 @@ import (
 // TestClosed (row 7 of issue 15): no Secret makes the operator call its own machine, the
 // cluster's Services, or ranges that the administrator has closed.
 func TestClosed(t *testing.T) {
-	operator.Start(t, only, func(o *app.Options) {
+	operator.Start(t, only, func(o *options.Options) {
 		o.Openstack.Open = nil
 		o.Openstack.Closed = []netip.Prefix{netip.MustParsePrefix("10.244.0.0/16")}
 	})
@@ -38,7 +38,7 @@ func TestClosed(t *testing.T) {
 // deleted.
 func TestPodRangesAreClosed(t *testing.T) {
 	createNode(t, "early", "192.0.2.0/25")
-	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open = nil })
+	operator.Start(t, only, func(o *options.Options) { o.Openstack.Open = nil })
 	w := newWorld(t)
 	w.refusesToCall("early-pod", "192.0.2.9")
 	createNode(t, "late", "198.51.100.0/24", "2001:db8:7::/64")
@@ -57,7 +57,7 @@ func TestPodRangesWithoutRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	role, c := &rbacv1.ClusterRole{}, operator.Client(t)
-	if err := c.Get(t.Context(), client.ObjectKey{Name: app.AccountOf("openstack")}, role); err != nil {
+	if err := c.Get(t.Context(), client.ObjectKey{Name: options.AccountOf("openstack")}, role); err != nil {
 		t.Fatal(err)
 	}
 	before := role.DeepCopy()
@@ -71,10 +71,10 @@ func TestPodRangesWithoutRight(t *testing.T) {
 			role.Rules = to
 			return c.Update(t.Context(), role)
 		})
-		testenv.AwaitRights(t, app.OperatorOf("openstack"), "", want, nodes)
+		testenv.AwaitRights(t, options.OperatorOf("openstack"), "", want, nodes)
 	}
 	changeRights(role.Rules, false)
-	o := operator.Start(t, only, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	o := operator.Start(t, only, func(o *options.Options) { o.Install, o.Adopt = false, false })
 	w := newWorld(t)
 	w.apply(managed("Network", "works", "{}"))
 	w.available("Network", "works")
@@ -90,7 +90,7 @@ func TestPodRangesWithoutRight(t *testing.T) {
 func TestPodRangesOfNamespaces(t *testing.T) {
 	createNode(t, "early", "192.0.2.0/25")
 	w := newWorld(t)
-	operator.Start(t, only, func(o *app.Options) { o.Openstack.Open, o.Namespaces = nil, []string{w.ns} })
+	operator.Start(t, only, func(o *options.Options) { o.Openstack.Open, o.Namespaces = nil, []string{w.ns} })
 	w.refusesToCall("early-pod", "192.0.2.9")
 	createNode(t, "late", "198.51.100.0/24")
 	w.refusesToCall("late-pod", "198.51.100.3")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -18,7 +18,7 @@ import (
 )
 
 // all has the operator write Ready and Drifted as well, as --openstack-conditions=all does.
-func all(o *app.Options) { o.Openstack.Conditions = openstack.AllConditions }
+func all(o *options.Options) { o.Openstack.Conditions = openstack.AllConditions }
 
 // TestConditions starts the operator with each choice of conditions after the other. The
 // objects that are there get the conditions of the choice at the start, without a call to

@@ -11,7 +11,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -25,7 +25,7 @@ var labels = map[string]*regexp.Regexp{
 	"controller": regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z-]+$`),
 	"name":       regexp.MustCompile(`^([a-z0-9.-]+/)?[a-z-]+$`),
 	// Sets of words.
-	"pack":     oneOf(append(app.PackNames(), "operator")...),
+	"pack":     oneOf(append(options.PackNames(), "operator")...),
 	"state":    oneOf("ready", "waiting", "failing", "stuck", "deleting"),
 	"result":   oneOf("success", "error", "requeue", "requeue_after"),
 	"method":   oneOf("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),

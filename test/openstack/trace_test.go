@@ -14,7 +14,7 @@ import (
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -89,7 +89,7 @@ func attribute(s *tracev1.Span, name string) string {
 // the cloud has a span with the object and the outcome, and the requests of the pass have spans below that one.
 func TestTraces(t *testing.T) {
 	r := newReceiver(t)
-	o := operator.Start(t, func(o *app.Options) { o.Packs, o.TraceEndpoint = []string{"openstack"}, r.url })
+	o := operator.Start(t, func(o *options.Options) { o.Packs, o.TraceEndpoint = []string{"openstack"}, r.url })
 	w := newWorld(t)
 	w.apply(managed("Network", "traced", "{}"))
 	w.available("Network", "traced")

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/openstack/kit"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/external"
@@ -76,7 +76,7 @@ func (w *world) neighbour() *world {
 }
 
 // only runs the pack alone.
-func only(o *app.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1000 }
+func only(o *options.Options) { o.Packs = []string{"openstack"}; o.Openstack.QPS = 1000 }
 
 // lists of all kinds of the pack. Composed objects are last: when their owners are ready, they
 // exist.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -79,7 +79,7 @@ func forward(t *testing.T, target *url.URL, config *rest.Config) http.Handler {
 }
 
 // Through makes an operator reach the API server through the [Proxy].
-func (p *Proxy) Through(o *app.Options) { o.Config = &rest.Config{Host: p.url, QPS: -1} }
+func (p *Proxy) Through(o *options.Options) { o.Config = &rest.Config{Host: p.url, QPS: -1} }
 
 // Kubeconfig returns a kubeconfig file with which a process reaches the API server through the
 // [Proxy].

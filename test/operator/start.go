@@ -13,8 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
+	"github.com/kinship-dev/kinship/internal/operator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -37,13 +38,13 @@ type Operator struct {
 }
 
 // Start installs and runs the operator in this process until the end of the test, and returns when
-// the operator is ready. The default app.Options are for one replica outside of the cluster, on a
-// free port of 127.0.0.1; changes edit the app.Options. If the test fails, Start prints the log.
-func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
+// the operator is ready. The default options.Options are for one replica outside of the cluster, on a
+// free port of 127.0.0.1; changes edit the options.Options. If the test fails, Start prints the log.
+func Start(tb testing.TB, changes ...func(*options.Options)) *Operator {
 	tb.Helper()
 	o := &Operator{stopped: make(chan struct{})}
 	ready := make(chan struct{})
-	options := app.Options{
+	options := options.Options{
 		Config:  testenv.Config(tb),
 		Packs:   packs,
 		Install: true,
@@ -69,7 +70,7 @@ func Start(tb testing.TB, changes ...func(*app.Options)) *Operator {
 	o.cancel = cancel
 	go func() {
 		defer close(o.stopped)
-		o.err = app.Run(ctx, options)
+		o.err = operator.Run(ctx, options)
 	}()
 	tb.Cleanup(func() {
 		if err := o.Stop(); err != nil {
@@ -108,7 +109,7 @@ func ownMetrics() { ctrlmetrics.Registry = &registry{Registry: prometheus.NewReg
 // Client returns a client.WithWatch with every right and the kinds of all packs in its scheme.
 func Client(tb testing.TB) client.WithWatch {
 	tb.Helper()
-	scheme, err := app.NewScheme(app.Options{})
+	scheme, err := options.NewScheme(options.Options{})
 	if err != nil {
 		tb.Fatalf("operator: %v", err)
 	}

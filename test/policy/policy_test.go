@@ -17,7 +17,7 @@ import (
 	kinshipv1alpha1 "github.com/kinship-dev/kinship/api/kinship/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -36,7 +36,7 @@ const (
 
 // TestPolicy has one operator for all subtests, which is stopped at the end.
 func TestPolicy(t *testing.T) {
-	o := operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	o := operator.Start(t, func(o *options.Options) { o.Enforcement = pack.ByPolicy })
 	t.Run("no webhooks", testNoWebhooks)
 	t.Run("refused and released", testRefused)
 	t.Run("label stripped", testStripped)
@@ -69,7 +69,7 @@ func testClaims(t *testing.T) {
 		}
 	}
 	// As if the field were from before the policy, which allows the operator to write it.
-	self := testenv.ClientFor(t, testenv.As(t, app.OperatorOf("usage")), w.C.Scheme())
+	self := testenv.ClientFor(t, testenv.As(t, options.OperatorOf("usage")), w.C.Scheme())
 	if err := self.Patch(t.Context(), u, client.RawPatch(types.MergePatchType, []byte(mark))); err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func testWithout(t *testing.T, o *operator.Operator) {
 		t.Fatal(err)
 	}
 	w.refused(used)
-	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	operator.Start(t, func(o *options.Options) { o.Enforcement = pack.ByPolicy })
 	w.refused(used)
 	if err := w.C.Delete(t.Context(), using); err != nil {
 		t.Fatal(err)

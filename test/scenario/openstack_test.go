@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -15,7 +15,7 @@ import (
 // Usages.
 func TestOpenstack(t *testing.T) {
 	cloud := operator.Cloud(t, emulator.Options{})
-	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
+	operator.Start(t, func(o *options.Options) { o.Packs = []string{"openstack"} })
 	tell(t, "openstack", map[string]string{
 		"CLOUDS": base64.StdEncoding.EncodeToString([]byte(cloud.CloudsYAML())),
 		"WRONG": base64.StdEncoding.EncodeToString(

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -63,13 +63,13 @@ var everywhere = []string{"get", "list", "watch", "patch", "delete"}
 func TestAccounts(t *testing.T) {
 	o := operator.Start(t, everyPack)
 	l := newLand(t)
-	for _, user := range app.Operators() {
+	for _, user := range options.Operators() {
 		if !strings.Contains(o.Log(), "user="+user) {
 			t.Errorf("the log does not say that the operator acts as %s", user)
 		}
 	}
 	for owner, rules := range theirs {
-		for _, name := range slices.Concat([]string{""}, app.PackNames()) {
+		for _, name := range slices.Concat([]string{""}, options.PackNames()) {
 			for _, rule := range rules {
 				want := name == owner || name == "usage" && slices.Contains(everywhere, rule.Verbs[0]) ||
 					name == "oam" && slices.Contains(rendered, rule.Resources[0]) ||
@@ -84,9 +84,9 @@ func TestAccounts(t *testing.T) {
 // account returns the user name of a pack's account, or of the process's own.
 func account(name string) string {
 	if name == "" {
-		return app.Operator
+		return options.Operator
 	}
-	return app.OperatorOf(name)
+	return options.OperatorOf(name)
 }
 
 // tokens: the process's account asks for tokens of the packs' accounts, and of no other; the
@@ -94,11 +94,11 @@ func account(name string) string {
 func (l land) tokens(t *testing.T) {
 	l.T = t
 	l.Create(&corev1.ServiceAccount{ObjectMeta: l.named("somebody")})
-	for _, name := range slices.Concat([]string{""}, app.PackNames()) {
-		for _, asked := range app.PackNames() {
-			l.mayAsk(t, name, app.Namespace, app.AccountOf(asked), name == "")
+	for _, name := range slices.Concat([]string{""}, options.PackNames()) {
+		for _, asked := range options.PackNames() {
+			l.mayAsk(t, name, options.Namespace, options.AccountOf(asked), name == "")
 		}
-		l.mayAsk(t, name, app.Namespace, app.Account, false)
+		l.mayAsk(t, name, options.Namespace, options.Account, false)
 		l.mayAsk(t, name, l.NS, "somebody", false)
 	}
 }
@@ -129,13 +129,13 @@ func TestMissingAccount(t *testing.T) {
 		"oam": "core.oam.dev/component", "azure": "azure.kinship.dev/kinds",
 	}
 	l := newLand(t)
-	for _, name := range app.PackNames() {
+	for _, name := range options.PackNames() {
 		t.Run(name, func(t *testing.T) {
 			account := &corev1.ServiceAccount{}
-			account.Namespace, account.Name = app.Namespace, app.AccountOf(name)
+			account.Namespace, account.Name = options.Namespace, options.AccountOf(name)
 			l.Delete(account.DeepCopy())
 			t.Cleanup(func() { l.Create(account) })
-			o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
+			o := operator.Start(t, everyPack, func(o *options.Options) { o.Install, o.Adopt = false, false })
 			if stopped := operator.Metrics(t, "kinship_pack_stopped", "pack"); len(stopped) != 1 || stopped[name] != 1 {
 				t.Errorf("stopped are %v, want %s", stopped, name)
 			}
@@ -174,7 +174,7 @@ func TestLimitedSecrets(t *testing.T) {
 	}
 	l := newLand(t)
 	role := &rbacv1.ClusterRole{}
-	if err := l.C.Get(t.Context(), client.ObjectKey{Name: app.AccountOf("openstack")}, role); err != nil {
+	if err := l.C.Get(t.Context(), client.ObjectKey{Name: options.AccountOf("openstack")}, role); err != nil {
 		t.Fatal(err)
 	}
 	before := role.DeepCopy()
@@ -184,8 +184,8 @@ func TestLimitedSecrets(t *testing.T) {
 	if err := l.C.Update(t.Context(), role); err != nil {
 		t.Fatal(err)
 	}
-	l.awaitRights(app.OperatorOf("openstack"), false, right("", "secrets", "list"))
-	o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	l.awaitRights(options.OperatorOf("openstack"), false, right("", "secrets", "list"))
+	o := operator.Start(t, everyPack, func(o *options.Options) { o.Install, o.Adopt = false, false })
 	l.Create(l.configMap("used"), l.secret("using"))
 	u := l.usage("usage")
 	l.Create(u)
@@ -218,9 +218,9 @@ func TestSecretsAreKept(t *testing.T) {
 	secret := l.secret("held")
 	secret.Data = map[string][]byte{"password": []byte("theirs")}
 	l.Create(secret)
-	for _, name := range app.PackNames() {
-		l.allow(app.OperatorOf(name), right("", "secrets", "get", "create", "update", "patch"))
-		as := l.As(app.OperatorOf(name))
+	for _, name := range options.PackNames() {
+		l.allow(options.OperatorOf(name), right("", "secrets", "get", "create", "update", "patch"))
+		as := l.As(options.OperatorOf(name))
 		patch := func(text string) error {
 			patch := client.RawPatch(types.MergePatchType, []byte(text))
 			return as.Patch(t.Context(), secret.DeepCopy(), patch, client.DryRunAll)

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -280,7 +280,7 @@ func testGuardsWeak(t *testing.T, g guarded) {
 // TestGuardsOfAnotherRelease: an operator leaves guards alone that another release has
 // installed, and guards that are as they should be.
 func TestGuardsOfAnotherRelease(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Packs = []string{"iot"} })
+	operator.Start(t, func(o *options.Options) { o.Packs = []string{"iot"} })
 	l := newLand(t)
 	awaitJudged(t, "iot")
 	theirs := &admissionregistrationv1.ValidatingWebhookConfiguration{}
@@ -317,7 +317,7 @@ func TestGuardsOfAnotherRelease(t *testing.T) {
 func record(t *testing.T, pack string, change func(known map[string]any)) {
 	t.Helper()
 	lease, c := &coordinationv1.Lease{}, operator.Client(t)
-	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-guards-" + pack}
+	key := client.ObjectKey{Namespace: options.Namespace, Name: "kinship-guards-" + pack}
 	testenv.Eventually(t, func() error {
 		known := recorded(t, pack)
 		change(known)

@@ -15,7 +15,7 @@ import (
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -100,7 +100,7 @@ func TestAuthorsRights(t *testing.T) {
 	for _, mode := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		for _, identity := range []iot.Identity{iot.WorkloadIdentity, iot.PodIdentity} {
 			t.Run(fmt.Sprintf("%s %s", mode, identity), func(t *testing.T) {
-				o := operator.Start(t, everyPack, func(o *app.Options) { o.Enforcement, o.Iot.Identity = mode, identity })
+				o := operator.Start(t, everyPack, func(o *options.Options) { o.Enforcement, o.Iot.Identity = mode, identity })
 				l := newLand(t)
 				for _, created := range l.created() {
 					if identity == iot.PodIdentity && !strings.Contains(created, "azure") {
@@ -287,7 +287,7 @@ func TestKindsOfOtherPacks(t *testing.T) {
 	l := newLand(t)
 	tenant := l.user("tenant")
 	l.allow(tenant, right("*", "*", "*"))
-	l.allow(app.OperatorOf("oam"), right("*", "*", "*"))
+	l.allow(options.OperatorOf("oam"), right("*", "*", "*"))
 	for name, workload := range map[string]string{
 		"networks.openstack.k-orc.cloud": `{apiVersion: openstack.k-orc.cloud/v1alpha1, kind: Network, ` +
 			`metadata: {annotations: {openstack.k-orc.cloud/creating: "{}"}}, ` +

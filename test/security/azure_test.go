@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
+	"github.com/kinship-dev/kinship/internal/options"
 	packazure "github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
@@ -42,7 +42,9 @@ func resourceGroup(t *testing.T) (*catalogue.Catalogue, []*catalogue.Kind) {
 func (l land) enableGroups() {
 	l.T.Helper()
 	all, kinds := resourceGroup(l.T)
-	account := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: app.Namespace, Name: app.AccountOf("azure")}
+	account := rbacv1.Subject{
+		Kind: rbacv1.ServiceAccountKind, Namespace: options.Namespace, Name: options.AccountOf("azure"),
+	}
 	if err := packazure.Enable(l.T.Context(), l.C, all, kinds, packazure.Grant{Account: account}); err != nil {
 		l.T.Fatal(err)
 	}

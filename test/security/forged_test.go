@@ -20,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cli"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -114,7 +114,7 @@ func (l land) claims(used client.Object) map[string]*admissionv1.AdmissionReview
 func TestForgedReviewByInsider(t *testing.T) {
 	for name, protocols := range map[string][]string{"HTTP 1.1": {"http/1.1"}, "HTTP 2": {"h2"}} {
 		t.Run(name, func(t *testing.T) {
-			operator.Start(t, func(o *app.Options) { o.WebhookProtocols = protocols })
+			operator.Start(t, func(o *options.Options) { o.WebhookProtocols = protocols })
 			l, used, u := replaying(t)
 			f := newForger(l, l.webhook(), protocols[0] == "h2")
 			f.postAll(l.claims(used))

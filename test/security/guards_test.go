@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -30,7 +31,7 @@ const restoring = 30 * time.Second
 // server refuse or change requests.
 func guardsOf(t *testing.T, c client.Client, by pack.Enforcement) []client.Object {
 	t.Helper()
-	objects, err := app.Objects(app.Options{Enforcement: by}, true)
+	objects, err := install.Objects(options.Options{Enforcement: by}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,13 +109,13 @@ type guarded struct {
 func eachEnforcement(t *testing.T, installs bool, tests ...func(t *testing.T, g guarded)) {
 	t.Helper()
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
-		all := func(o *app.Options) { o.Packs, o.Enforcement = nil, by }
+		all := func(o *options.Options) { o.Packs, o.Enforcement = nil, by }
 		o := operator.Start(t, all)
 		if !installs {
 			if err := o.Stop(); err != nil {
 				t.Fatal(err)
 			}
-			o = operator.Start(t, all, func(o *app.Options) { o.Install, o.Adopt = false, false })
+			o = operator.Start(t, all, func(o *options.Options) { o.Install, o.Adopt = false, false })
 		}
 		for _, test := range tests {
 			test(t, guarded{operator.Client(t), o, by})
@@ -240,7 +241,7 @@ func awaitJudged(t *testing.T, pack string) {
 func recorded(t *testing.T, pack string) map[string]any {
 	t.Helper()
 	lease, record := &coordinationv1.Lease{}, map[string]any{}
-	key := client.ObjectKey{Namespace: app.Namespace, Name: "kinship-guards-" + pack}
+	key := client.ObjectKey{Namespace: options.Namespace, Name: "kinship-guards-" + pack}
 	if err := operator.Client(t).Get(t.Context(), key, lease); err != nil {
 		t.Fatal(err)
 	}
@@ -282,18 +283,18 @@ var unjudged = map[string]struct {
 // TestGuardsHoldUp: while a guard of a pack is missing, the pack does not act on an object that was
 // written meanwhile.
 func TestGuardsHoldUp(t *testing.T) {
-	for _, name := range app.PackNames() {
+	for _, name := range options.PackNames() {
 		t.Run(name, func(t *testing.T) { holdsUp(t, name) })
 	}
 }
 
 func holdsUp(t *testing.T, name string) {
 	t.Helper()
-	only := func(o *app.Options) { o.Packs = []string{name} }
+	only := func(o *options.Options) { o.Packs = []string{name} }
 	if err := operator.Start(t, only).Stop(); err != nil {
 		t.Fatal(err)
 	}
-	o := operator.Start(t, only, func(o *app.Options) { o.Install, o.Adopt = false, false })
+	o := operator.Start(t, only, func(o *options.Options) { o.Install, o.Adopt = false, false })
 	l := newLand(t)
 	var guards []client.Object
 	for _, guard := range guardsOf(t, l.C, pack.ByWebhook) {

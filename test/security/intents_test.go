@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -22,10 +22,10 @@ import (
 // the object. Neither can the account of another pack, which may write what a tenant says. An intent of another object
 // means nothing, and may be restored from a backup.
 func TestIntentsAreTheOperators(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Packs = app.PackNames() })
+	operator.Start(t, func(o *options.Options) { o.Packs = options.PackNames() })
 	l := newLand(t)
 	l.enableGroups()
-	users := append(app.Operators(), l.user("tenant"))
+	users := append(options.Operators(), l.user("tenant"))
 	for _, user := range users {
 		l.allow(user, right("*", "*", "*"))
 	}
@@ -40,7 +40,7 @@ func TestIntentsAreTheOperators(t *testing.T) {
 	group := l.group("it")
 	_ = unstructured.SetNestedField(group.Object, "none", "spec", "credentialsRef", "secretName")
 	owners := map[string]string{
-		"openstack.k-orc.cloud": app.OperatorOf("openstack"), "azure.kinship.dev": app.OperatorOf("azure"),
+		"openstack.k-orc.cloud": options.OperatorOf("openstack"), "azure.kinship.dev": options.OperatorOf("azure"),
 	}
 	objects := map[string]*unstructured.Unstructured{"openstack.k-orc.cloud": network, "azure.kinship.dev": group}
 	for name, obj := range objects {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -37,11 +37,11 @@ func begin(t *testing.T, pack string) *unguarded {
 	return u
 }
 
-func (u *unguarded) options(o *app.Options) { o.Packs = []string{u.pack} }
+func (u *unguarded) options(o *options.Options) { o.Packs = []string{u.pack} }
 
 func (u *unguarded) start(installs bool) {
 	u.T.Helper()
-	u.o = operator.Start(u.T, u.options, func(o *app.Options) { o.Install, o.Adopt = installs, installs })
+	u.o = operator.Start(u.T, u.options, func(o *options.Options) { o.Install, o.Adopt = installs, installs })
 }
 
 func (u *unguarded) stop() {

@@ -27,9 +27,10 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
+	"github.com/kinship-dev/kinship/internal/rights"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -93,7 +94,7 @@ func TestLeastRights(t *testing.T) {
 	began := time.Now() // Other tests take rights away.
 	port := testenv.FreePort(t)
 	cloud := azureCloud(t)
-	o := operator.Start(t, func(o *app.Options) {
+	o := operator.Start(t, func(o *options.Options) {
 		o.LeaderElect, o.Packs, o.MetricsAddress = true, nil, fmt.Sprintf("127.0.0.1:%d", port)
 		o.Azure.Endpoint, o.Azure.Credential = cloud.URL(), azure.NoCredential
 	})
@@ -356,10 +357,10 @@ func (l land) granted() []granted {
 // userOf returns the user who has a role, as whom an account of the same name acts. The role
 // of those who read the metrics is a person's.
 func userOf(role string) string {
-	if role == app.MetricsReader {
+	if role == rights.MetricsReader {
 		return ""
 	}
-	return "system:serviceaccount:" + app.Namespace + ":" + role
+	return "system:serviceaccount:" + options.Namespace + ":" + role
 }
 
 // unused returns what of a rule none of the requests needed.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -42,7 +42,7 @@ func documented(t *testing.T) (types map[string]string, labels map[string][]stri
 // TestMetricsDocumented compares docs/metrics.md with the metrics of an operator with all packs: names, types
 // and labels. A label that is not listed there could have any number of values.
 func TestMetricsDocumented(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Packs = nil })
+	operator.Start(t, func(o *options.Options) { o.Packs = nil })
 	types, want := documented(t)
 	got := map[string][]string{}
 	for name, labels := range operator.Described() {

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -29,7 +30,7 @@ func TestMissingRight(t *testing.T) {
 	l := newLand(t)
 	taken := l.withoutRight("openstack.k-orc.cloud", "networks")
 	address := operator.FreeAddress(t)
-	o := operator.Start(t, everyPack, func(o *app.Options) {
+	o := operator.Start(t, everyPack, func(o *options.Options) {
 		o.Install, o.Adopt, o.HealthAddress = false, false, address
 	})
 
@@ -72,7 +73,7 @@ const noRight = `networks.openstack.k-orc.cloud is forbidden: ` +
 // all kinds, which withoutRight takes too, and no other.
 func checkDoctor(t *testing.T) {
 	t.Helper()
-	report, err := app.Examine(t.Context(), app.Options{Config: testenv.Config(t)}, time.Now())
+	report, err := doctor.Examine(t.Context(), options.Options{Config: testenv.Config(t)}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +148,7 @@ func (l land) withoutRight(group, resource string) []rbacv1.ClusterRole {
 	if len(changed) == 0 {
 		l.T.Fatal("the operator has no roles")
 	}
-	for _, user := range app.Operators() {
+	for _, user := range options.Operators() {
 		l.awaitRights(user, false, right(group, resource, "list"))
 	}
 	return changed

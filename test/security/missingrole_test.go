@@ -9,7 +9,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/doctor"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -20,11 +21,11 @@ func TestEmptyRole(t *testing.T) {
 	if err := operator.Start(t, everyPack).Stop(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range app.PackNames() {
+	for _, name := range options.PackNames() {
 		t.Run(name, func(t *testing.T) {
 			l := newLand(t)
 			before := l.emptyRole(name)
-			o := operator.Start(t, everyPack, func(o *app.Options) { o.Install, o.Adopt = false, false })
+			o := operator.Start(t, everyPack, func(o *options.Options) { o.Install, o.Adopt = false, false })
 			l.packsWork(name)
 			testenv.Eventually(t, func() error { return isTold(t, o.Log(), name) })
 			for series := range operator.Metrics(t, "kinship_watch_failing", "pack", "kind") {
@@ -48,7 +49,7 @@ func TestEmptyRole(t *testing.T) {
 func (l land) emptyRole(packName string) rbacv1.ClusterRole {
 	l.T.Helper()
 	var role rbacv1.ClusterRole
-	if err := l.C.Get(l.T.Context(), client.ObjectKey{Name: app.AccountOf(packName)}, &role); err != nil {
+	if err := l.C.Get(l.T.Context(), client.ObjectKey{Name: options.AccountOf(packName)}, &role); err != nil {
 		l.T.Fatal(err)
 	}
 	before := *role.DeepCopy()
@@ -56,7 +57,7 @@ func (l land) emptyRole(packName string) rbacv1.ClusterRole {
 	if err := l.C.Update(l.T.Context(), &role); err != nil {
 		l.T.Fatal(err)
 	}
-	l.awaitRights(app.OperatorOf(packName), false, before.Rules...)
+	l.awaitRights(options.OperatorOf(packName), false, before.Rules...)
 	return before
 }
 
@@ -95,7 +96,7 @@ func isTold(t *testing.T, log, packName string) error {
 		return fmt.Errorf("no kind is counted as failing")
 	}
 	for line := range strings.Lines(log) {
-		if strings.Contains(line, "is forbidden") && strings.Contains(line, app.OperatorOf(packName)) {
+		if strings.Contains(line, "is forbidden") && strings.Contains(line, options.OperatorOf(packName)) {
 			return nil
 		}
 	}
@@ -105,7 +106,7 @@ func isTold(t *testing.T, log, packName string) error {
 // doctorNames checks that kinship doctor names the ClusterRole of a pack, and no other.
 func (l land) doctorNames(packName string) {
 	l.T.Helper()
-	report, err := app.Examine(l.T.Context(), app.Options{Config: testenv.Config(l.T)}, time.Now())
+	report, err := doctor.Examine(l.T.Context(), options.Options{Config: testenv.Config(l.T)}, time.Now())
 	if err != nil {
 		l.T.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func (l land) doctorNames(packName string) {
 		}
 		for _, f := range check.Findings {
 			findings++
-			if f.Reason != "RightMissing" || f.Object.Name != app.AccountOf(packName) {
+			if f.Reason != "RightMissing" || f.Object.Name != options.AccountOf(packName) {
 				l.T.Errorf("finding %s %s: %s", f.Reason, f.Object, f.Message)
 			}
 		}

@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -31,18 +32,18 @@ func TestNamespaces(t *testing.T) {
 	}
 	first, second, outside := newLand(t), newLand(t), newLand(t)
 	in := []string{first.NS, second.NS}
-	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = in })
+	o := operator.Start(t, everyPack, func(o *options.Options) { o.Namespaces = in })
 	scopes(t, first.C, in)
 	secret := right("", "secrets", "get")
-	for _, name := range app.PackNames() {
-		user := app.OperatorOf(name)
+	for _, name := range options.PackNames() {
+		user := options.OperatorOf(name)
 		testenv.AwaitRights(t, user, outside.NS, false, secret, right("", "secrets", "list"),
 			right("", "configmaps", "delete"), right("apps", "deployments", "create"))
-		testenv.AwaitRights(t, user, app.Namespace, false, secret)
+		testenv.AwaitRights(t, user, options.Namespace, false, secret)
 		testenv.AwaitRights(t, user, "", false, secret, right("", "configmaps", "list"))
 		outside.readsNoSecret(t, name)
 	}
-	testenv.AwaitRights(t, app.OperatorOf("openstack"), second.NS, true, secret)
+	testenv.AwaitRights(t, options.OperatorOf("openstack"), second.NS, true, secret)
 	for _, l := range []land{first, second} {
 		l.Create(l.configMap("used"), l.secret("using"))
 		u := l.usage("usage")
@@ -87,7 +88,7 @@ func TestNamespaces(t *testing.T) {
 // what is in no namespace, and those of Roles about what is in namespaces.
 func scopes(t *testing.T, c client.Client, namespaces []string) {
 	t.Helper()
-	objects, err := app.Objects(app.Options{Namespaces: namespaces}, true)
+	objects, err := install.Objects(options.Options{Namespaces: namespaces}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func scopes(t *testing.T, c client.Client, namespaces []string) {
 			}
 			check("ClusterRole "+role.Name, role.Rules, meta.RESTScopeNameRoot)
 		case *rbacv1.Role:
-			if role.Namespace != app.Namespace {
+			if role.Namespace != options.Namespace {
 				check("Role "+role.Name, role.Rules, meta.RESTScopeNameNamespace)
 			}
 		}
@@ -129,7 +130,7 @@ func (l land) readsNoSecret(t *testing.T, name string) {
 	l.T = t
 	secret := l.secret("theirs-" + name)
 	l.Create(secret)
-	as := l.asAccount(app.AccountOf(name))
+	as := l.asAccount(options.AccountOf(name))
 	if err := as.Get(t.Context(), client.ObjectKeyFromObject(secret), &corev1.Secret{}); !apierrors.IsForbidden(err) {
 		t.Errorf("%s reads a Secret outside: %v, want it forbidden", name, err)
 	}
@@ -142,7 +143,7 @@ func (l land) readsNoSecret(t *testing.T, name string) {
 // asAccount returns what acts with a token of an account of the operator.
 func (l land) asAccount(name string) client.Client {
 	l.T.Helper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: name}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: options.Namespace, Name: name}}
 	token := &authenticationv1.TokenRequest{}
 	if err := l.C.SubResource("token").Create(l.T.Context(), account, token); err != nil {
 		l.T.Fatal(err)
@@ -174,7 +175,7 @@ func (l land) tellsOfOutside(t *testing.T, outside land) {
 func (l land) refusedByPolicy(t *testing.T, outside land) {
 	t.Helper()
 	l.T, outside.T = t, t
-	o := operator.Start(t, everyPack, func(o *app.Options) {
+	o := operator.Start(t, everyPack, func(o *options.Options) {
 		o.Namespaces, o.Enforcement = []string{l.NS}, pack.ByPolicy
 	})
 	u := l.usage("by-policy")
@@ -198,14 +199,14 @@ func (l land) refusedByPolicy(t *testing.T, outside land) {
 // narrowTo installs once more, and looks for roles that are left.
 func narrowTo(t *testing.T, namespaces []string, left string) {
 	t.Helper()
-	o := operator.Start(t, everyPack, func(o *app.Options) { o.Namespaces = namespaces })
+	o := operator.Start(t, everyPack, func(o *options.Options) { o.Namespaces = namespaces })
 	c := operator.Client(t)
 	mine := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
 	var bindings rbacv1.RoleBindingList
 	if err := c.List(t.Context(), &bindings, mine); err != nil {
 		t.Fatal(err)
 	}
-	allowed := slices.Concat(namespaces, []string{app.Namespace})
+	allowed := slices.Concat(namespaces, []string{options.Namespace})
 	if len(namespaces) > 0 {
 		allowed = append(allowed, metav1.NamespaceDefault)
 	}
@@ -214,10 +215,10 @@ func narrowTo(t *testing.T, namespaces []string, left string) {
 			t.Errorf("RoleBinding %s/%s is left", b.Namespace, b.Name)
 		}
 	}
-	for _, name := range app.PackNames() {
+	for _, name := range options.PackNames() {
 		want := name != "iot" && name != "oam" && len(namespaces) == 0 // These two read no Secrets.
-		testenv.AwaitRights(t, app.OperatorOf(name), left, want, right("", "secrets", "get"))
-		err := c.Get(t.Context(), client.ObjectKey{Name: app.AccountOf(name)}, &rbacv1.ClusterRoleBinding{})
+		testenv.AwaitRights(t, options.OperatorOf(name), left, want, right("", "secrets", "get"))
+		err := c.Get(t.Context(), client.ObjectKey{Name: options.AccountOf(name)}, &rbacv1.ClusterRoleBinding{})
 		if name == "iot" && apierrors.IsNotFound(err) != (len(namespaces) > 0) {
 			t.Errorf("ClusterRoleBinding of %s: %v", name, err)
 		}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -61,7 +61,7 @@ func (l land) annotate(obj client.Object, names string) {
 func TestOverride(t *testing.T) {
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		t.Run(string(by), func(t *testing.T) {
-			operator.Start(t, func(o *app.Options) { o.Enforcement = by })
+			operator.Start(t, func(o *options.Options) { o.Enforcement = by })
 			testOverride(t, by)
 		})
 	}
@@ -136,7 +136,7 @@ func TestOverrideByController(t *testing.T) {
 	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
 	for _, by := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		t.Run(string(by), func(t *testing.T) {
-			operator.Start(t, func(o *app.Options) { o.Enforcement = by })
+			operator.Start(t, func(o *options.Options) { o.Enforcement = by })
 			l := newLand(t)
 			used, u := l.configMap("used"), l.usage("usage")
 			u.Spec.By, u.Spec.Reason = nil, new("it is precious")
@@ -155,7 +155,7 @@ func TestOverrideByController(t *testing.T) {
 
 // TestMaxPerNamespace bounds how many Usages a tenant may have.
 func TestMaxPerNamespace(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Usage.MaxPerNamespace = 2 })
+	operator.Start(t, func(o *options.Options) { o.Usage.MaxPerNamespace = 2 })
 	l := newLand(t)
 	for i := range 2 {
 		l.Create(l.usage(fmt.Sprint("usage", i)))
@@ -182,7 +182,7 @@ func TestMaxPerNamespace(t *testing.T) {
 // TestStrangeName: the command in a policy's refusal is for a shell, and Kubernetes allows names of Roles that a shell
 // interprets. The refusal shows such a name in quotes.
 func TestStrangeName(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Enforcement = pack.ByPolicy })
+	operator.Start(t, func(o *options.Options) { o.Enforcement = pack.ByPolicy })
 	l := newLand(t)
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.NS, Name: "it's $(touch x); --all"}}
 	u := l.usage("usage")

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -15,7 +15,7 @@ import (
 func TestProfiles(t *testing.T) {
 	profiles, metrics, health := testenv.FreePort(t), testenv.FreePort(t), testenv.FreePort(t)
 	local := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	operator.Start(t, func(o *app.Options) {
+	operator.Start(t, func(o *options.Options) {
 		o.Packs, o.ProfileAddress = []string{"usage"}, local(profiles)
 		o.MetricsInsecure, o.MetricsAddress, o.HealthAddress = true, local(metrics), local(health)
 	})

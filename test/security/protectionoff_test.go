@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -33,7 +33,7 @@ func TestProtectionOff(t *testing.T) {
 		}
 	}
 	l.Create(binding())
-	o := operator.Start(t, func(o *app.Options) {
+	o := operator.Start(t, func(o *options.Options) {
 		o.Packs = []string{"usage"}
 		o.Config = rest.CopyConfig(o.Config)
 		o.Config.Impersonate = rest.ImpersonationConfig{UserName: installer}

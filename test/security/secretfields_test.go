@@ -7,7 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 )
 
@@ -37,7 +37,7 @@ func TestSecretFields(t *testing.T) {
 		}
 	}
 	found := 0
-	for _, crd := range definitions(t, app.Options{Packs: app.PackNames()}) {
+	for _, crd := range definitions(t, options.Options{Packs: options.PackNames()}) {
 		spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		for _, field := range secretFields("spec", &spec) {
 			found++

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -64,7 +64,7 @@ func refused(t *testing.T, err error, field, secret string) {
 // TestUnseenSecrets: whoever may not use a Secret does not get it by way of an object
 // that names it, and does not learn whether it is there.
 func TestUnseenSecrets(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Packs = []string{"openstack"} })
+	operator.Start(t, func(o *options.Options) { o.Packs = []string{"openstack"} })
 	l := newLand(t)
 	l.Create(l.secret("unseen"))
 	poor, half := l.tenant("poor"), l.tenant("half", onSecrets("use", "cloud"))

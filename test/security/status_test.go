@@ -13,7 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -50,17 +51,17 @@ var statusSpecs = map[string]string{
 func TestStatusesAreTheOperators(t *testing.T) {
 	for _, mode := range []pack.Enforcement{pack.ByWebhook, pack.ByPolicy} {
 		t.Run(string(mode), func(t *testing.T) {
-			options := app.Options{Packs: app.PackNames(), Enforcement: mode}
-			operator.Start(t, func(o *app.Options) { o.Packs, o.Enforcement = options.Packs, mode })
+			every := options.Options{Packs: options.PackNames(), Enforcement: mode}
+			operator.Start(t, func(o *options.Options) { o.Packs, o.Enforcement = every.Packs, mode })
 			l := newLand(t)
 			tenant := l.user("tenant")
-			users := append(app.Operators(), tenant)
+			users := append(options.Operators(), tenant)
 			for _, user := range users {
 				l.allow(user, right("*", "*", "*"))
 				l.allowEverywhere(user, right(usageGroup, "clusterusages/status", "update", "patch"),
 					right("apiextensions.crossplane.io", "usages/status", "update", "patch"))
 			}
-			for _, crd := range definitions(t, options) {
+			for _, crd := range definitions(t, every) {
 				if writtenByOthers[crd.Spec.Names.Kind] != "" {
 					continue
 				}
@@ -75,9 +76,9 @@ func TestStatusesAreTheOperators(t *testing.T) {
 }
 
 // definitions returns the definitions of objects with a status that an installation has.
-func definitions(t *testing.T, o app.Options) []*apiextensionsv1.CustomResourceDefinition {
+func definitions(t *testing.T, o options.Options) []*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
-	objects, err := app.Objects(o, true)
+	objects, err := install.Objects(o, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,9 +102,9 @@ func hasStatus(crd *apiextensionsv1.CustomResourceDefinition) bool {
 
 // accountOf returns the account of the pack that has a definition.
 func accountOf(definition string) string {
-	for _, p := range app.Packs(app.Options{}) {
+	for _, p := range options.Packs(options.Options{}) {
 		if slices.Contains(p.Definitions, definition) {
-			return app.OperatorOf(p.Name)
+			return options.OperatorOf(p.Name)
 		}
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -21,7 +21,7 @@ func TestStrippedWithoutPolicy(t *testing.T) {
 	if err := operator.Start(t).Stop(); err != nil {
 		t.Fatal(err)
 	}
-	operator.Start(t, func(o *app.Options) { o.Install, o.Adopt = false, false }) // Or it would restore them.
+	operator.Start(t, func(o *options.Options) { o.Install, o.Adopt = false, false }) // Or it would restore them.
 	l, used, _ := replaying(t)
 	ours := client.MatchingLabels{"app.kubernetes.io/part-of": "kinship"}
 	for _, kind := range []client.Object{

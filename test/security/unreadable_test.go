@@ -12,13 +12,13 @@ import (
 
 	openstackv1alpha1 "github.com/kinship-dev/kinship/api/openstack/v1alpha1"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // everyPack has the operator run all packs.
-func everyPack(o *app.Options) { o.Packs = app.PackNames() }
+func everyPack(o *options.Options) { o.Packs = options.PackNames() }
 
 // TestUnreadable shows that an object which the API server stores and Go can't read stops
 // neither the other objects of its kind nor anything else, also when the operator starts
@@ -122,7 +122,7 @@ func (l land) spoil(kind, name, status string) {
 	raw.SetGroupVersionKind(openstackv1alpha1.GroupVersion.WithKind(kind))
 	as := client.Client(l.C)
 	if kind == "Usage" {
-		as = l.As(app.OperatorOf("usage"))
+		as = l.As(options.OperatorOf("usage"))
 		raw.SetGroupVersionKind(protectionv1beta1.GroupVersion.WithKind(kind))
 	}
 	raw.SetNamespace(l.NS)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 )
 
@@ -17,7 +17,7 @@ func TestUninstallByHand(t *testing.T) {
 	w.stop()
 	w.removeDefinitions()
 	w.removeNamespace(stories)
-	w.removeNamespace(app.Namespace)
+	w.removeNamespace(options.Namespace)
 	w.begun(declarations...)
 	w.byHand()
 	w.nothingStuck()

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // order is a wrong order: before deletes something before `kinship uninstall` runs.
@@ -19,7 +19,7 @@ type order struct {
 // orders are those of every change.
 var orders = []order{
 	{"the namespace of the operator is deleted", func(w *world) {
-		w.removeNamespace(app.Namespace)
+		w.removeNamespace(options.Namespace)
 		w.stop()
 		w.removeNamespace(stories)
 	}, nil},
@@ -28,7 +28,7 @@ var orders = []order{
 		w.removeChart()
 		w.removeDefinitions()
 		w.removeNamespace(stories)
-		w.removeNamespace(app.Namespace)
+		w.removeNamespace(options.Namespace)
 	}, nil},
 }
 

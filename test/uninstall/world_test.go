@@ -22,12 +22,14 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	cloudazure "github.com/kinship-dev/kinship/internal/cloud/azure"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	openstack "github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
+	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/story"
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/internal/uninstall"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -58,7 +60,7 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = resources.Close() }) // The data of the emulator is not needed any more.
 	w := &world{t: t, c: operator.Client(t)}
-	w.op = operator.Start(t, func(o *app.Options) {
+	w.op = operator.Start(t, func(o *options.Options) {
 		o.Azure.Endpoint, o.Azure.Credential = resources.URL(), cloudazure.NoCredential
 		o.Azure.Subscription = story.AzureSubscription
 	})
@@ -162,7 +164,8 @@ func (w *world) removeDefinitions() {
 // removeChart deletes what `helm uninstall` deletes: everything but the definitions and the namespace.
 func (w *world) removeChart() {
 	w.t.Helper()
-	objects, err := app.Objects(app.Options{Config: testenv.Config(w.t), WebhookHost: "127.0.0.1", WebhookPort: 1}, true)
+	o := options.Options{Config: testenv.Config(w.t), WebhookHost: "127.0.0.1", WebhookPort: 1}
+	objects, err := install.Objects(o, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -178,8 +181,8 @@ func (w *world) removeChart() {
 // uninstall runs `kinship uninstall --with-objects`.
 func (w *world) uninstall() {
 	w.t.Helper()
-	o := app.Options{Config: testenv.Config(w.t), Log: logr.Discard()}
-	err := app.Uninstall(w.t.Context(), o, app.UninstallOptions{
+	o := options.Options{Config: testenv.Config(w.t), Log: logr.Discard()}
+	err := uninstall.Uninstall(w.t.Context(), o, uninstall.Options{
 		WithObjects: true, ForceLive: true, Say: func(format string, args ...any) { w.t.Logf(format, args...) },
 	})
 	if err != nil {
@@ -191,7 +194,7 @@ func (w *world) uninstall() {
 // being deleted or has a mark of Kinship.
 func (w *world) nothingStuck() {
 	w.t.Helper()
-	for _, name := range []string{stories, app.Namespace} {
+	for _, name := range []string{stories, options.Namespace} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := w.c.Delete(w.t.Context(), ns); client.IgnoreNotFound(err) != nil {
 			w.t.Errorf("delete namespace %s: %v", name, err)

@@ -22,10 +22,10 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	openstack "github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/story"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -221,7 +221,7 @@ func configMap(name string) *corev1.ConfigMap {
 func (w *world) leader() string {
 	w.t.Helper()
 	var lease coordinationv1.Lease
-	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: app.Namespace, Name: "kinship"}, &lease); err != nil {
+	if err := w.c.Get(w.t.Context(), client.ObjectKey{Namespace: options.Namespace, Name: "kinship"}, &lease); err != nil {
 		w.t.Fatal(err)
 	}
 	return ptr.Deref(lease.Spec.HolderIdentity, "")

@@ -6,7 +6,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -59,7 +59,7 @@ func TestReleaseWhileReading(t *testing.T) {
 
 	p := newProxy(t)
 	namespaces := p.delay(t, at("/api/v1/namespaces"))
-	operator.Start(t, func(o *app.Options) { o.Config = p.config() })
+	operator.Start(t, func(o *options.Options) { o.Config = p.config() })
 	namespaces.await(t)
 	w.Delete(u)
 	w.unready(u, "Reading")

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -146,7 +146,7 @@ func TestStartSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	speak := k.silence()
-	second := operator.Start(t, func(o *app.Options) { o.Usage.GracePeriod = grace })
+	second := operator.Start(t, func(o *options.Options) { o.Usage.GracePeriod = grace })
 	if message := w.unready(using, "Reading"); message == "" {
 		t.Error("the condition does not say what the Usage waits for")
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -58,7 +58,7 @@ func TestUsage(t *testing.T) {
 
 // TestGrace is that part of the table which has to happen within the grace period.
 func TestGrace(t *testing.T) {
-	operator.Start(t, func(o *app.Options) { o.Usage.GracePeriod = longGrace })
+	operator.Start(t, func(o *options.Options) { o.Usage.GracePeriod = longGrace })
 	for _, r := range patientRows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -74,7 +74,7 @@ var sent *proxy
 func start(t *testing.T) {
 	t.Helper()
 	sent = newProxy(t)
-	operator.Start(t, func(o *app.Options) {
+	operator.Start(t, func(o *options.Options) {
 		o.Config = sent.config()
 		o.Usage.GracePeriod, o.Usage.ReplayExpiry = grace, expiry
 	})

@@ -23,7 +23,7 @@ import (
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	usagev1alpha1 "github.com/kinship-dev/kinship/api/usage/v1alpha1"
-	"github.com/kinship-dev/kinship/internal/app"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -275,7 +275,7 @@ func (w *world) refusedAs(c client.Client, obj client.Object, opts ...client.Del
 // operator, or a cluster without its webhooks, can cause.
 func (w *world) asOperator() client.Client {
 	w.T.Helper()
-	config := testenv.As(w.T, app.OperatorOf("usage"), "system:masters")
+	config := testenv.As(w.T, options.OperatorOf("usage"), "system:masters")
 	return testenv.ClientFor(w.T, config, w.C.Scheme())
 }
 

@@ -68,7 +68,7 @@ func (o Options) kinds() *catalogue.Catalogue {
 	return all
 }
 
-// Pack returns the pack for app.Packs.
+// Pack returns the pack for options.Packs.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "azure",

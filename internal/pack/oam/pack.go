@@ -27,7 +27,7 @@ type Options struct {
 	Kinds []schema.GroupResource
 }
 
-// Pack returns the pack for the list app.Packs.
+// Pack returns the pack for the list options.Packs.
 func Pack(options Options) pack.Pack {
 	suffix := "." + group
 	return pack.Pack{

@@ -61,7 +61,7 @@ const (
 	AllConditions Conditions = "all"
 )
 
-// Pack returns the pack for the list in internal/app.
+// Pack returns the pack for the list in internal/options.
 func Pack(options Options) pack.Pack {
 	return pack.Pack{
 		Name:        "openstack",
