@@ -54,6 +54,7 @@ func TestOpenStack(t *testing.T) {
 	maps.Copy(tests, publishedTexts())
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
 		tests[s.kind+" external-deletion"] = s.deletedOutside
+		tests[s.kind+" taken away"] = func(t *testing.T) { s.takenAway(newWorld(t)) }
 	}
 	tests["immutable fields of all kinds"] = testImmutables
 	tests["status of what is longer than a spec"] = testLongStatus

@@ -37,9 +37,10 @@ func TestStory(t *testing.T) {
 	stories := everywhere()
 	stories["five Servers"] = fiveServers
 	for _, s := range slices.Concat(scenarios, more, identities, sizes, images, volumes, machines) {
-		stories[s.kind+" external-deletion"] = s.story
+		stories[s.kind+" external-deletion"], stories[s.kind+" taken away"] = s.story, s.takenAway
 	}
 	delete(stories, "ShareNetwork external-deletion") // hack/openstack has no Manila.
+	delete(stories, "ShareNetwork taken away")
 	for name, story := range stories {
 		t.Run("real "+name, func(t *testing.T) {
 			w := worldOf(t, clouds, nil)

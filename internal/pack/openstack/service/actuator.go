@@ -15,7 +15,15 @@ var Table = kit.Table[object]{
 	Service: (*openstack.Scope).Identity,
 	Place:   (*openstack.Scope).Cloud,
 	Path:    "services", One: "service", Many: "services", Patch: true, Fields: fields,
-	References: kit.Bind[object](nil),
+	References: kit.Bind[object](nil), Amend: amend,
+}
+
+// amend leaves out an empty description for which the spec does not ask. Keystone forgets no description: a description
+// that was set and taken away is empty, and a Service that never had a description has none.
+func amend(o object, r *kit.Resource) {
+	if spec := o.Spec.Resource; spec != nil && spec.Description == nil && r.String("description") == "" {
+		o.Status.Resource.Description = nil
+	}
 }
 
 func fields(in external.Input[object]) []kit.Field {
