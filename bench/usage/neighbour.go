@@ -69,43 +69,52 @@ func (r *rig) besideOne(ctx context.Context, name string, work func(context.Cont
 	var running sync.WaitGroup
 	var failed error
 	running.Go(func() { failed = work(working) })
-	ready, released, err := r.besideSamples(ctx)
+	seen, err := r.besideSamples(ctx)
 	stop()
 	running.Wait()
 	if err := errors.Join(err, failed); err != nil {
 		return fmt.Errorf("%s, %s: %w", neighbourScenario, name, err)
 	}
-	r.report.add(neighbourScenario, name+": Usage created -> Ready seen", 0, unitMS, ready)
-	r.report.add(neighbourScenario, name+": using deleted -> label gone", 0, unitMS, released)
+	r.report.add(neighbourScenario, name+": two objects created, without Kinship", 0, unitMS, seen.plain)
+	r.report.add(neighbourScenario, name+": Usage created -> Ready seen", 0, unitMS, seen.ready)
+	r.report.add(neighbourScenario, name+": using deleted -> label gone", 0, unitMS, seen.released)
 	return nil
 }
 
-func (r *rig) besideSamples(ctx context.Context) (ready, released []float64, err error) {
+// besideTimes are the times of the samples of a quiet tenant, in milliseconds.
+type besideTimes struct {
+	// plain is the control: two writes to the API server in which Kinship has no part.
+	plain, ready, released []float64
+}
+
+func (r *rig) besideSamples(ctx context.Context) (seen besideTimes, err error) {
 	for range r.o.latencySamples {
 		p := r.newPair(neighbourScenario)
-		if err := r.createObjects(ctx, p); err != nil {
-			return nil, nil, err
-		}
 		start := time.Now()
-		if err := r.createReady(ctx, p, manner{}); err != nil {
-			return nil, nil, err
+		if err := r.createObjects(ctx, p); err != nil {
+			return seen, err
 		}
-		ready = append(ready, milliseconds(time.Since(start)))
+		seen.plain = append(seen.plain, milliseconds(time.Since(start)))
+		start = time.Now()
+		if err := r.createReady(ctx, p, manner{}); err != nil {
+			return seen, err
+		}
+		seen.ready = append(seen.ready, milliseconds(time.Since(start)))
 		bare := r.seenObjects.expect(p.of(), "unlabelled", isUnlabelled)
 		start = time.Now()
 		if err := r.deleteObject(ctx, p.by()); err != nil {
-			return nil, nil, err
+			return seen, err
 		}
 		at, err := bare.wait(ctx, r.o.timeout)
 		if err != nil {
-			return nil, nil, err
+			return seen, err
 		}
-		released = append(released, milliseconds(at.Sub(start)))
+		seen.released = append(seen.released, milliseconds(at.Sub(start)))
 		if err := pause(ctx, quietTime); err != nil {
-			return nil, nil, err
+			return seen, err
 		}
 	}
-	return ready, released, nil
+	return seen, nil
 }
 
 // newNeighbour creates the namespace and the objects of a neighbour.

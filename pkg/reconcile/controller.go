@@ -53,6 +53,9 @@ type Controller struct {
 	Queue *Queue
 	// Workers is MaxConcurrentReconciles of the controller.
 	Workers int
+	// Share is how many passes over objects of one namespace run at the same time while objects of other namespaces are
+	// worked on too. Zero means any number. Set Share for passes that send many requests to the API server.
+	Share int
 	// RateLimiter delays the repetition of failed attempts; nil means the RateLimiter of
 	// controller-runtime.
 	RateLimiter workqueue.TypedRateLimiter[object.ID]
@@ -69,8 +72,9 @@ func (c Controller) AddTo(mgr manager.Manager) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
 	log := mgr.GetLogger().WithValues("controller", c.Name)
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
-		Reconciler: Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), MaxConcurrentReconciles: c.Workers,
-		RateLimiter: c.RateLimiter, NewQueue: newFairQueue, SkipNameValidation: &skip,
+		Reconciler:              newShares(Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), c.Queue, c.Share),
+		MaxConcurrentReconciles: c.Workers,
+		RateLimiter:             c.RateLimiter, NewQueue: newFairQueue, SkipNameValidation: &skip,
 		LogConstructor: func(id *object.ID) logr.Logger {
 			if id == nil {
 				return log

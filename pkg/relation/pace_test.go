@@ -58,6 +58,8 @@ func TestPace(t *testing.T) {
 		if took := last - time.Minute - time.Millisecond; took > 7*time.Second {
 			t.Errorf("10,000 declarers are woken after %s", took)
 		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		if len(p.waiting) > 0 {
 			t.Errorf("%d namespaces are kept after their bursts", len(p.waiting))
 		}

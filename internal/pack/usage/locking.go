@@ -30,8 +30,9 @@ func (r *reconciler) lockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 }
 
 // lockBatch is how many objects of a set one pass may lock or unlock. Another pass does the rest, after the Usages of
-// other namespaces had their turn: 2,000 writes in one pass would occupy a worker for seconds.
-const lockBatch = 100
+// other namespaces had their turn: 100 writes in one pass would occupy a worker for a second while the API server is
+// busy, and a tenant with 16 sets all workers.
+const lockBatch = 10
 
 // lockTarget locks every object that the target of an edge stands for.
 func (r *reconciler) lockTarget(ctx context.Context, e relation.Edge) reconcile.Outcome {

@@ -23,6 +23,9 @@ const (
 	// workers is how many Usages, and how many locks, are worked on at the same time. The API
 	// server is the limit.
 	workers = 16
+	// share is how many of them one namespace has while others are worked on. A set of 2,000 objects is 2,000 writes: with
+	// 16 at once, each write of another tenant waits for 16 of them.
+	share = 2
 )
 
 // parts are the parts of the pack, connected to each other.
@@ -114,7 +117,7 @@ func (p *parts) addControllers(context.Context) error {
 		{Name: "usage", Reconciler: usages, Queue: &p.usages, All: p.store.ids},
 		{Name: "usage-lock", Reconciler: p.lock, Queue: &p.locks, All: p.ledger.WronglyMarked},
 	} {
-		c.Workers, c.Heard = workers, p.store.wait
+		c.Workers, c.Share, c.Heard = workers, share, p.store.wait
 		if err := c.AddTo(p.mgr); err != nil {
 			return err
 		}
