@@ -103,7 +103,7 @@ func templates() (map[string]string, error) {
 	write("definitions", "$.Values.crds.enabled", first, func(key string) bool { return common(key) && isDefinition(key) })
 	write("accounts", "true", first, func(key string) bool { return common(key) && !isDefinition(key) })
 	for _, name := range packs {
-		on := fmt.Sprintf("$.Values.packs.%s.enabled", name)
+		on := isOn(name)
 		write("definitions-"+name, "and $.Values.crds.enabled "+on, all[name],
 			func(key string) bool { return !common(key) && isDefinition(key) })
 		held := len(packNamed(name).Locks) > 0 // Its guards may stay while the pack is off.
@@ -116,6 +116,11 @@ func templates() (map[string]string, error) {
 		}
 	}
 	return files, nil
+}
+
+// isOn is the condition of a template for a pack that is on.
+func isOn(packName string) string {
+	return fmt.Sprintf(`(include "kinship.isOn" (list $ %q))`, packName)
 }
 
 func isDefinition(key string) bool { return strings.HasPrefix(key, "CustomResourceDefinition ") }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -106,7 +105,7 @@ func engineRole(packs []string) (string, error) {
 		if len(own) == 0 {
 			continue
 		}
-		on := fmt.Sprintf("$.Values.packs.%s.enabled", name)
+		on := isOn(name)
 		with = append(with, on)
 		names.WriteString(when(on, "  - "+strings.Join(own, "\n  - ")+"\n"))
 		texts = role

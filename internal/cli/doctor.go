@@ -51,6 +51,7 @@ flags.`,
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
 	c.flags.withoutNamespace() // The operator's namespace has a fixed name.
 	c.flags.addTo(cmd.Flags())
+	addPacks(cmd.Flags(), &c.options, "those that are installed or that an operator runs")
 	c.addInstallationFlags(cmd.Flags(), "", "")
 	c.addCatalogueFlag(cmd.Flags())
 	cmd.Flags().StringVarP(&c.output, "output", "o", doctorOutputs[0], "one of "+strings.Join(doctorOutputs, ", "))

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kinship-dev/kinship/internal/install"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/internal/pack/iot"
 )
@@ -33,12 +34,13 @@ The operator itself is not among the manifests: run it with the same flags and w
 --install, in a Deployment as the chart has it, or outside of the cluster with
 --webhook-host. It writes the certificates to trust and a secret path into the webhook
 configurations.`,
-		Example: "  kinship manifests --packs usage | kubectl apply --server-side -f -\n" +
-			"  kinship manifests --webhook-host 10.0.0.1 --webhook-port 9443 >kinship.yaml",
+		Example: "  kinship manifests | kubectl apply --server-side -f -\n" +
+			"  kinship manifests --packs usage,oam --webhook-host 10.0.0.1 --webhook-port 9443 >kinship.yaml",
 		Args: cobra.NoArgs,
 		RunE: c.run,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
+	addPacks(cmd.Flags(), &c.options, "usage")
 	c.addInstallationFlags(cmd.Flags(), pack.ByWebhook, iot.WorkloadIdentity)
 	c.addWebhookFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&c.mutatingPolicies, "mutating-admission-policies", false,
@@ -50,6 +52,9 @@ configurations.`,
 func (c *manifests) run(*cobra.Command, []string) error {
 	if err := c.parseKinds(); err != nil {
 		return misused(err)
+	}
+	if len(c.options.Packs) == 0 {
+		c.options.Packs = options.FirstPacks()
 	}
 	all, err := install.Manifests(c.options, c.mutatingPolicies)
 	if err != nil {

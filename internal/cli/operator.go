@@ -21,6 +21,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/logging"
 	"github.com/kinship-dev/kinship/internal/operator"
 	"github.com/kinship-dev/kinship/internal/options"
@@ -76,6 +77,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 	}
 	c.flags.addTo(cmd.Flags())
 	f, o := cmd.Flags(), &c.options
+	addPacks(f, &c.options, "those of the last installation, or usage in a cluster without one")
 	c.addInstallationFlags(f, pack.ByWebhook, iot.WorkloadIdentity)
 	f.BoolVar(&o.Install, "install", false, "apply definitions, rights, webhooks and policies before running")
 	f.BoolVar(&o.Adopt, "adopt", false, "with --install, adopt the objects of another release")
@@ -134,7 +136,6 @@ give --webhook-host: the address by which the API server reaches this process.`,
 // addInstallationFlags adds the flags that definitions, rights, webhooks and policies depend on.
 func (c *operatorCommand) addInstallationFlags(f *pflag.FlagSet, enforcement pack.Enforcement, identity iot.Identity) {
 	o := &c.options
-	addPacks(f, o)
 	f.StringSliceVar(&o.Namespaces, "namespaces", nil,
 		"namespaces to work in, which exist: with --install, the operator gets rights in these alone (default all)")
 	f.StringVar((*string)(&o.Enforcement), "enforcement", string(enforcement),
@@ -250,6 +251,9 @@ func (c *operatorCommand) run(cmd *cobra.Command, _ []string) error {
 	if err := c.complete(); err != nil {
 		return err
 	}
+	if err := c.completePacks(cmd.Context()); err != nil {
+		return err
+	}
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -301,10 +305,27 @@ func logLevel(verbose, brief bool) slog.Level {
 	}
 }
 
-func addPacks(f *pflag.FlagSet, o *options.Options) {
+// addPacks adds --packs. The text unset says which packs a command takes without --packs.
+func addPacks(f *pflag.FlagSet, o *options.Options, unset string) {
 	f.StringSliceVar(&o.Packs, "packs", nil,
-		"packs to run, separated by commas: "+strings.Join(options.PackNames(), ", ")+
-			" (default all)")
+		"packs, separated by commas: "+strings.Join(options.PackNames(), ", ")+" (default "+unset+")")
+}
+
+// completePacks sets the packs of an operator for which --packs names none.
+func (c *operatorCommand) completePacks(ctx context.Context) (err error) {
+	if len(c.options.Packs) > 0 {
+		return nil
+	}
+	live, err := options.NewClient(options.Options{}, c.options.Config)
+	if err != nil {
+		return err
+	}
+	if c.options.Packs, err = install.LastPacks(ctx, live); err != nil {
+		return err
+	}
+	c.options.Log.Info("Running the packs of the last installation, or those of a first one", "packs",
+		strings.Join(c.options.Packs, ","))
+	return nil
 }
 
 // Formats of the log.

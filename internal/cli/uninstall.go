@@ -52,7 +52,7 @@ removed.`,
 	// The kubectl flag --request-timeout limits 1 request; uninstall sends many.
 	c.flags.addTo(cmd.Flags())
 	f := cmd.Flags()
-	addPacks(f, &c.options)
+	addPacks(f, &c.options, "all")
 	f.BoolVar(&c.how.ForceLive, "force-live", false, "go on beside an operator that runs, which may put traces back")
 	f.BoolVar(&c.how.WithObjects, "with-objects", false, "go on where objects of the packs exist, and delete them")
 	f.BoolVar(&c.how.DryRun, "dry-run", false, "say what would be removed, and remove nothing")

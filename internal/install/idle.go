@@ -68,6 +68,24 @@ func LeftOutPacks(ctx context.Context, c client.Client, names []string) (all []s
 	return all, nil
 }
 
+// LastPacks returns the packs of the last installation or, in a cluster without an installation, [options.FirstPacks].
+// The user who asks needs the rights to read ClusterRoles, and ServiceAccounts in namespace kinship-system.
+func LastPacks(ctx context.Context, c client.Client) ([]string, error) {
+	names, err := InstalledPacks(ctx, c, options.PackNames())
+	if err != nil {
+		return nil, fmt.Errorf("find the packs of the last installation, which --packs would name: %w", err)
+	}
+	left, err := LeftOutPacks(ctx, c, names)
+	if err != nil {
+		return nil, fmt.Errorf("find the packs of the last installation, which --packs would name: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(left, name) })
+	if len(names) == 0 {
+		return options.FirstPacks(), nil
+	}
+	return names, nil
+}
+
 // retireIdle marks packs that are installed, that this installation does not have, and that no other operator runs,
 // as left out, and removes their guards. The lasting policies stay and, while objects of a pack with locks exist, its
 // guards. Objects, rights and finalizers of the packs stay: to remove a finalizer would leave resources of a cloud

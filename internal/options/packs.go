@@ -77,6 +77,10 @@ func PackNames() []string {
 	return names
 }
 
+// FirstPacks returns the packs of a first installation for which nobody has chosen packs: deletion protection alone.
+// The other packs have 40 definitions, and rights to all Secrets.
+func FirstPacks() []string { return []string{"usage"} }
+
 // ChosenPacks returns the packs in Options.Packs, or all packs if Options.Packs is empty.
 func ChosenPacks(o Options) ([]pack.Pack, error) {
 	all := Packs(o)

@@ -54,7 +54,7 @@ func Define(ctx context.Context, stage *Stage, clouds string) error {
 func All(clouds string) ([]Story, error) {
 	var all []Story
 	for _, read := range []func() ([]Story, error){
-		Usage, Iot, func() ([]Story, error) { return Openstack(clouds) }, Oam, Azure,
+		Install, Usage, Iot, func() ([]Story, error) { return Openstack(clouds) }, Oam, Azure,
 	} {
 		stories, err := read()
 		if err != nil {

@@ -87,25 +87,40 @@ func TestChartIsInstall(t *testing.T) {
 		}
 		return all
 	}
+	all := only(options.PackNames()...)
+	every := func(change func(*options.Options)) func(*options.Options) {
+		return func(o *options.Options) {
+			o.Packs = nil
+			change(o)
+		}
+	}
+	same := func(*options.Options) {}
 	for name, tc := range map[string]struct {
 		values   string
 		change   func(*options.Options)
 		mutating bool
 	}{
-		"defaults":        {values: `{}`},
-		"a newer cluster": {values: `{}`, mutating: true},
+		"defaults":        {`{}`, same, false},
+		"all packs":       {`{` + all + `}`, every(same), false},
+		"a newer cluster": {`{` + all + `}`, every(same), true},
 		"usage":           {`{` + only("usage") + `}`, func(o *options.Options) { o.Packs = []string{"usage"} }, true},
 		"openstack":       {`{` + only("openstack") + `}`, func(o *options.Options) { o.Packs = []string{"openstack"} }, false},
 		"iot and oam":     {`{` + only("iot", "oam") + `}`, func(o *options.Options) { o.Packs = []string{"iot", "oam"} }, true},
-		"policy":          {`{"enforcement": "policy"}`, func(o *options.Options) { o.Enforcement = pack.ByPolicy }, true},
-		"policy on an older cluster": {
-			`{"enforcement": "policy"}`,
-			func(o *options.Options) { o.Enforcement = pack.ByPolicy }, false,
+		"policy": {
+			`{"enforcement": "policy", ` + all + `}`,
+			every(func(o *options.Options) { o.Enforcement = pack.ByPolicy }), true,
 		},
-		"namespaces": {`{"namespaces": ["b", "a", "a"]}`, func(o *options.Options) { o.Namespaces = []string{"a", "b"} }, true},
+		"policy on an older cluster": {
+			`{"enforcement": "policy", ` + all + `}`,
+			every(func(o *options.Options) { o.Enforcement = pack.ByPolicy }), false,
+		},
+		"namespaces": {
+			`{"namespaces": ["b", "a", "a"], ` + all + `}`,
+			every(func(o *options.Options) { o.Namespaces = []string{"a", "b"} }), true,
+		},
 		"the default namespace": {
-			`{"namespaces": ["default", "12"]}`,
-			func(o *options.Options) { o.Namespaces = []string{"12", "default"} }, false,
+			`{"namespaces": ["default", "12"], ` + all + `}`,
+			every(func(o *options.Options) { o.Namespaces = []string{"12", "default"} }), false,
 		},
 		"lifted by admin": {`{"packs": {"usage": {"liftedBy": "admin"}}}`, liftedBy(usage.LiftedByAdmin), true},
 		"lifted by none":  {`{"packs": {"usage": {"liftedBy": "none"}}}`, liftedBy(usage.LiftedByNone), true},
@@ -125,19 +140,22 @@ func TestChartIsInstall(t *testing.T) {
 			}, true,
 		},
 		"oam kinds": {
-			`{"packs": {"oam": {"kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
-			func(o *options.Options) { o.Oam.Kinds = resources("mydbs.standard.oam.dev", "secrets") }, true,
+			`{"packs": {"oam": {"enabled": true, "kinds": ["mydbs.standard.oam.dev", "secrets"]}}}`,
+			func(o *options.Options) {
+				o.Packs, o.Oam.Kinds = []string{"usage", "oam"}, resources("mydbs.standard.oam.dev", "secrets")
+			}, true,
 		},
 		"pod identity by policy": {
-			`{"enforcement": "policy", "packs": {"iot": {"identity": "pod-identity"}}}`,
-			func(o *options.Options) { o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity }, true,
+			`{"enforcement": "policy", "packs": {"iot": {"enabled": true, "identity": "pod-identity"}}}`,
+			func(o *options.Options) {
+				o.Packs = []string{"usage", "iot"}
+				o.Enforcement, o.Iot.Identity = pack.ByPolicy, iot.PodIdentity
+			}, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := options.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev"}
-			if tc.change != nil {
-				tc.change(&o)
-			}
+			o := options.Options{Enforcement: pack.ByWebhook, Version: "0.0.0-dev", Packs: options.FirstPacks()}
+			tc.change(&o)
 			var versions []string
 			if tc.mutating {
 				versions = []string{chart.MutatingPolicies}
@@ -220,6 +238,7 @@ func TestValuesRefused(t *testing.T) {
 		`{"packs": {"usage": {"usingKinds": ["a.b"]}}}`:                                    "needs packs.usage.kinds",
 		`{"metrics": {"certManager": {"enabled": true}}}`:                                  "metrics.certificateSecret",
 		`{"admission": {"from": ["everywhere"]}}`:                                          "/admission/from/0",
+		`{"packs": {"oam": {"enabled": "yes"}}}`:                                           "/packs/oam/enabled",
 		`{"packs": {"oam": {"kinds": ["pods/exec"]}}}`:                                     "/packs/oam/kinds/0",
 		`{"packs": {"oam": {"kinds": ["roles.rbac.authorization.k8s.io"]}}}`:               "can't act on roles.rbac.authorization.k8s.io",
 		`{"packs": {"oam": {"kinds": ["routetables.microsoft.network.infra.azure.com"]}}}`: "is a kind of another pack",
@@ -243,7 +262,10 @@ func TestPoliciesAreKept(t *testing.T) {
 		"kinship-azure-intents", "kinship-oam-statuses", "kinship-usage-keep-secrets",
 	}
 	all := map[string]map[string]*unstructured.Unstructured{}
-	for _, text := range []string{`{}`, `{"enforcement": "policy"}`, `{"namespaces": ["a"]}`} {
+	packs := only(options.PackNames()...)
+	for _, text := range []string{
+		`{` + packs + `}`, `{"enforcement": "policy", ` + packs + `}`, `{"namespaces": ["a"], ` + packs + `}`,
+	} {
 		all[text] = render(t, text)
 		for _, name := range kept {
 			for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
@@ -275,7 +297,8 @@ func TestPoliciesAreKept(t *testing.T) {
 
 // TestDefinitionsAreKept: Helm deletes no definition, unless the user says so.
 func TestDefinitionsAreKept(t *testing.T) {
-	for text, want := range map[string]string{`{}`: "keep", `{"crds": {"keep": false}}`: ""} {
+	packs := only(options.PackNames()...)
+	for text, want := range map[string]string{`{` + packs + `}`: "keep", `{"crds": {"keep": false}, ` + packs + `}`: ""} {
 		count := 0
 		for key, u := range render(t, text) {
 			if !strings.HasPrefix(key, "CustomResourceDefinition ") {

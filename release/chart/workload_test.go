@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/release/chart"
 )
 
@@ -32,7 +33,10 @@ func deployment(t *testing.T, text string) *appsv1.Deployment {
 // TestArguments: values become arguments of the operator.
 func TestArguments(t *testing.T) {
 	for text, want := range map[string]string{
-		`{}`: "operator --packs=usage,iot,openstack,oam,azure --enforcement=webhook --leader-elect=true " +
+		`{}`: "operator --packs=usage --enforcement=webhook --leader-elect=true --health-probe-bind-address=:8081 " +
+			"--webhook-port=9443 --metrics-bind-address=:8080",
+		`{` + only(options.PackNames()...) + `}`: "" +
+			"operator --packs=usage,iot,openstack,oam,azure --enforcement=webhook --leader-elect=true " +
 			"--health-probe-bind-address=:8081 --webhook-port=9443 --metrics-bind-address=:8080 " +
 			"--openstack-conditions=published --identity=workload-identity --azure-credential=secret " +
 			"--azure-submission=put",
@@ -45,9 +49,9 @@ func TestArguments(t *testing.T) {
 			"--admission-from=10.0.0.0/28,fd00::1 --admission-client-ca=/etc/kinship/admission/ca.crt " +
 			"--max-object-size=1000 --metrics-bind-address=0",
 		`{"packs": {"usage": {"kinds": ["pods", "a.b"], "usingKinds": ["c.d"], "maxPerNamespace": 100},
-			"openstack": {"hosts": ["*.example"], "conditions": "all"}, "iot": {"enabled": false},
-			"oam": {"kinds": ["e.f"]}, "azure": {"credential": "default", "subscription": "s", "endpoint": "https://a.example",
-			"submission": "deployment"}}, "extraArgs": ["--verbose"]}`: "operator --packs=usage,openstack,oam,azure " +
+			"openstack": {"enabled": true, "hosts": ["*.example"], "conditions": "all"}, "iot": {"enabled": false},
+			"oam": {"enabled": true, "kinds": ["e.f"]}, "azure": {"enabled": true, "credential": "default",
+			"subscription": "s", "endpoint": "https://a.example", "submission": "deployment"}}, "extraArgs": ["--verbose"]}`: "operator --packs=usage,openstack,oam,azure " +
 			"--enforcement=webhook --leader-elect=true --health-probe-bind-address=:8081 --webhook-port=9443 " +
 			"--metrics-bind-address=:8080 --kinds=pods,a.b --using-kinds=c.d --usage-max-per-namespace=100 " +
 			"--openstack-conditions=all --openstack-hosts=*.example --oam-kinds=e.f " +

@@ -34,7 +34,7 @@ import (
 // becomes the leader. A `helm upgrade` changes nothing for users.
 func TestChart(t *testing.T) {
 	namespace(t)
-	text := manifests(t, map[string]any{})
+	text := manifests(t, map[string]any{"packs": allPacks()})
 	testenv.Apply(t, text)
 	t.Run("Pods of the profile restricted", testPods)
 	withoutPods(t)

@@ -22,6 +22,7 @@ import (
 
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/localcluster"
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/release/chart"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -46,6 +47,15 @@ func namespace(t *testing.T) {
 	if err := operator.Client(t).Create(t.Context(), ns); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// allPacks are the values with which all packs are on.
+func allPacks() map[string]any {
+	all := map[string]any{}
+	for _, name := range options.PackNames() {
+		all[name] = map[string]any{"enabled": true}
+	}
+	return all
 }
 
 // manifests returns the rendered chart for a cluster that serves MutatingAdmissionPolicy.

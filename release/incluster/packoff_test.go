@@ -2,8 +2,14 @@ package incluster_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/release/chart"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -30,9 +36,9 @@ func TestPackOff(t *testing.T) {
 			t.Errorf("values %s: a pack that is off has rights", values)
 		}
 	}
-	const off = `{"packs": {"usage": {"enabled": false}}}`
+	const off = `{"packs": {"usage": {"enabled": false}, "iot": {"enabled": true}}}`
 	renders(off, false)
-	renders(`{"packs": {"usage": {"enabled": false, "guardsWhenOff": "always"}}}`, true)
+	renders(`{"packs": {"usage": {"enabled": false, "guardsWhenOff": "always"}, "iot": {"enabled": true}}}`, true)
 	for _, usage := range []string{
 		"{apiVersion: protection.crossplane.io/v1beta1, kind: Usage, ",
 		"{apiVersion: protection.crossplane.io/v1beta1, kind: ClusterUsage, ",
@@ -41,13 +47,48 @@ func TestPackOff(t *testing.T) {
 		objects := testenv.Apply(t, usage+`metadata: {name: kept}, spec: {reason: kept,
 			of: {apiVersion: v1, kind: Namespace, resourceRef: {name: default}}}}`, testenv.In(testenv.Namespace(t)))
 		renders(off, true)
-		renders(`{"packs": {"usage": {"enabled": false, "guardsWhenOff": "never"}}}`, false)
+		renders(`{"packs": {"usage": {"enabled": false, "guardsWhenOff": "never"}, "iot": {"enabled": true}}}`, false)
 		if err := operator.Client(t).Delete(t.Context(), objects[0]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	renders(off, false)
 	removeAll(t, text)
+}
+
+// TestPacksAreKeptByUpgrade upgrades an installation without values: the upgrade has the packs of the installation. A
+// first installation has the pack usage alone, and so has an installation whose other packs were left out.
+func TestPacksAreKeptByUpgrade(t *testing.T) {
+	namespace(t)
+	has := func(reason string, want ...string) {
+		t.Helper()
+		all := rendered(t, `{}`)
+		var got []string
+		for _, name := range options.PackNames() {
+			if all["ServiceAccount "+options.AccountOf(name)] {
+				got = append(got, name)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: packs %v, want %v", reason, got, want)
+		}
+	}
+	has("a first installation", "usage")
+	text := manifests(t, map[string]any{"packs": map[string]any{
+		"oam": map[string]any{"enabled": true}, "openstack": map[string]any{"enabled": true},
+	}})
+	testenv.Apply(t, text)
+	has("an upgrade", "usage", "openstack", "oam")
+	account := &corev1.ServiceAccount{}
+	account.Namespace, account.Name = options.Namespace, options.AccountOf("oam")
+	leftOut := []byte(`{"metadata": {"annotations": {"kinship.dev/left-out": "true"}}}`)
+	err := operator.Client(t).Patch(t.Context(), account, client.RawPatch(types.MergePatchType, leftOut))
+	if err != nil {
+		t.Fatal(err)
+	}
+	has("an upgrade without a pack that was left out", "usage", "openstack")
+	removeAll(t, text)
+	has("a new installation", "usage")
 }
 
 // rendered returns the kinds and names of the objects that `helm upgrade` with some values would apply.

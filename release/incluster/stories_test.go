@@ -30,7 +30,7 @@ func TestStories(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = resources.Close() }) // The data of the emulator is not needed any more.
 	namespace(t)
-	text := manifests(t, map[string]any{"extraArgs": []any{
+	text := manifests(t, map[string]any{"packs": allPacks(), "extraArgs": []any{
 		"--openstack-open-cidrs=127.0.0.0/8", "--azure-endpoint=" + resources.URL(), "--azure-credential=none",
 		"--azure-subscription=" + story.AzureSubscription,
 	}})

@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 // allPacks makes an operator install and run all packs.
 func allPacks(o *options.Options) { o.Packs = nil }
 
-// options are the options of an operator outside of the cluster.
+// optionsFor returns the options of an operator outside of the cluster.
 func optionsFor(t *testing.T) options.Options {
 	t.Helper()
 	return options.Options{
@@ -74,7 +74,7 @@ func run(t *testing.T, o options.Options) error {
 
 func silent(string, ...any) {}
 
-// uninstall removes everything and checks that nothing is left.
+// removeAll removes everything and checks that nothing is left.
 func removeAll(t *testing.T) {
 	t.Helper()
 	everything := uninstall.Options{WithObjects: true, Say: silent}

@@ -26,11 +26,27 @@ app.kubernetes.io/part-of: kinship
 {{- end -}}
 {{- end }}
 
+{{- /*
+Not empty if a pack is on. auto is on if the last installation has the pack: its account is in the cluster, and was not
+left out.
+*/ -}}
+{{- define "kinship.isOn" -}}
+{{- $name := index . 1 -}}
+{{- $enabled := (index (index . 0).Values.packs $name).enabled -}}
+{{- if ne (toString $enabled) "auto" -}}
+{{- if $enabled -}}true{{- end -}}
+{{- else -}}
+{{- $account := lookup "v1" "ServiceAccount" "kinship-system" (printf "kinship-%s" $name) -}}
+{{- if and (eq (dig "metadata" "labels" "app.kubernetes.io/part-of" "" $account) "kinship")
+  (not (dig "metadata" "annotations" "kinship.dev/left-out" "" $account)) -}}true{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{- /* The packs that are on, separated by commas, in the order of the operator. */ -}}
 {{- define "kinship.packs" -}}
 {{- $on := list -}}
 {{- range $name := list "usage" "iot" "openstack" "oam" "azure" -}}
-{{- if (index $.Values.packs $name).enabled -}}{{- $on = append $on $name -}}{{- end -}}
+{{- if include "kinship.isOn" (list $ $name) -}}{{- $on = append $on $name -}}{{- end -}}
 {{- end -}}
 {{- join "," $on -}}
 {{- end }}
@@ -109,8 +125,8 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- else }}
 - --metrics-bind-address=0
 {{- end }}
+{{- if include "kinship.isOn" (list . "usage") }}
 {{- with .Values.packs.usage }}
-{{- if .enabled }}
 {{- with .kinds }}
 - --kinds={{ join "," . }}
 {{- end }}
@@ -122,26 +138,24 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if include "kinship.isOn" (list . "openstack") }}
 {{- with .Values.packs.openstack }}
-{{- if .enabled }}
 - --openstack-conditions={{ .conditions }}
 {{- with .hosts }}
 - --openstack-hosts={{ join "," . }}
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if include "kinship.isOn" (list . "iot") }}
 {{- with .Values.packs.iot }}
-{{- if .enabled }}
 - --identity={{ .identity }}
 {{- end }}
 {{- end }}
-{{- with .Values.packs.oam }}
-{{- if and .enabled .kinds }}
-- --oam-kinds={{ join "," .kinds }}
+{{- if and .Values.packs.oam.kinds (include "kinship.isOn" (list . "oam")) }}
+- --oam-kinds={{ join "," .Values.packs.oam.kinds }}
 {{- end }}
-{{- end }}
+{{- if include "kinship.isOn" (list . "azure") }}
 {{- with .Values.packs.azure }}
-{{- if .enabled }}
 - --azure-credential={{ .credential }}
 - --azure-submission={{ .submission }}
 {{- with .endpoint }}
