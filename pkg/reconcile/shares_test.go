@@ -43,6 +43,7 @@ func (b *busy) Reconcile(_ context.Context, id object.ID) (ctrl.Result, error) {
 
 // work passes over the objects of a workqueue until the workqueue is shut down.
 func work(t *testing.T, from workqueue.TypedInterface[object.ID], r reconcile.TypedReconciler[object.ID]) {
+	t.Helper()
 	for {
 		id, ended := from.Get()
 		if ended {

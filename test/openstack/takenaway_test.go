@@ -19,11 +19,12 @@ import (
 // timely are the fields that say when or how often a resource was changed, in the cloud and in a status.
 var timely = []string{"revision_number", "updated_at", "revisionNumber", "updatedAt"}
 
-// lasting are the fields that stay as they are when they are taken away.
+// lasting are the fields that can't be set alone, or stay as they are when they are taken away.
 var lasting = []string{
 	"AddressScope.shared",                        // Neutron: "Shared address scope can't be unshared".
 	"Network.mtu", "Network.portSecurityEnabled", // No request brings the cloud's own value back.
 	"Subnet.allocationPools",
+	"Subnet.gateway",                        // Neutron: the gateway conflicts with the pool of a Subnet without pools.
 	"Port.portSecurity", "User.passwordRef", // The published API refuses to take them away.
 }
 
