@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/install"
 )
 
@@ -65,8 +66,8 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			[]string{"explain", "natgateways.microsoft.network.infra.azure.com"},
 			"enable: kinship azure enable Microsoft.Network/natGateways\n", "", 0,
 		},
-		"no such kind":    {[]string{"explain", "Nothing"}, "", `no kind "Nothing"`, exitUsage},
-		"no such pattern": {[]string{"kinds", "Microsoft.Nothing/*"}, "", "no type of Azure matches", exitUsage},
+		"no such kind":    {[]string{"explain", "Nothing"}, "", `no kind "Nothing"`, command.ExitUsage},
+		"no such pattern": {[]string{"kinds", "Microsoft.Nothing/*"}, "", "no type of Azure matches", command.ExitUsage},
 		"render": {
 			[]string{"render", "-f", "../../examples/azure", "--subscription", "11111111-2222-3333-4444-555555555555"},
 			"PUT https://management.azure.com/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/shop/" +
@@ -83,7 +84,7 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 		"import": {
 			[]string{"import", "--body", body, group}, "raw:\n  - path: /odd\n", "", 0,
 		},
-		"import of no id": {[]string{"import", "/x"}, "", "parse the ARM id", exitUsage},
+		"import of no id": {[]string{"import", "/x"}, "", "parse the ARM id", command.ExitUsage},
 		"a catalogue that is none": {
 			[]string{"kinds", "--azure-catalogue", body}, "", "the file is no catalogue of armgen", 1,
 		},
@@ -103,7 +104,7 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 	const requests = 100
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
-		config := &rest.Config{Host: "http://nowhere", Transport: answers(func(r *http.Request) string {
+		config := &rest.Config{Host: "http://nowhere", Transport: replies(func(r *http.Request) string {
 			if r.URL.Path == "/api/v1" {
 				return `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` +
 					`{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list"]}]}`
@@ -127,10 +128,10 @@ func TestAzureClientIsNotThrottled(t *testing.T) {
 	})
 }
 
-// answers is a transport that sends nothing, and answers with JSON.
-type answers func(*http.Request) string
+// replies is a transport that sends nothing, and answers with JSON.
+type replies func(*http.Request) string
 
-func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a replies) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Body: io.NopCloser(strings.NewReader(a(r))), Request: r,

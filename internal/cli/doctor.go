@@ -13,6 +13,8 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kinship-dev/kinship/internal/cli/clouds"
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/doctor"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -48,9 +50,9 @@ flags.`,
 		Args:    cobra.NoArgs,
 		RunE:    c.run,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
-	c.flags.withoutNamespace() // The operator's namespace has a fixed name.
-	c.flags.addTo(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Misused(err) })
+	c.flags.WithoutNamespace() // The operator's namespace has a fixed name.
+	c.flags.AddTo(cmd.Flags())
 	addPacks(cmd.Flags(), &c.options, "those that are installed or that an operator runs")
 	c.addInstallationFlags(cmd.Flags(), "", "")
 	c.addCatalogueFlag(cmd.Flags())
@@ -60,14 +62,14 @@ flags.`,
 
 func (c *doctorCommand) run(cmd *cobra.Command, _ []string) error {
 	if !slices.Contains(doctorOutputs, c.output) {
-		return misused(fmt.Errorf("no output %q: there are %s", c.output, strings.Join(doctorOutputs, ", ")))
+		return command.Misused(fmt.Errorf("no output %q: there are %s", c.output, strings.Join(doctorOutputs, ", ")))
 	}
 	if err := c.parseKinds(); err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
 	var err error
-	if c.options.Azure.Catalogue, err = readCatalogue(c.catalogue); err != nil {
-		return misused(err)
+	if c.options.Azure.Catalogue, err = clouds.ReadCatalogue(c.catalogue); err != nil {
+		return command.Misused(err)
 	}
 	if err := c.complete(); err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/pack"
@@ -39,7 +40,7 @@ configurations.`,
 		Args: cobra.NoArgs,
 		RunE: c.run,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Misused(err) })
 	addPacks(cmd.Flags(), &c.options, "usage")
 	c.addInstallationFlags(cmd.Flags(), pack.ByWebhook, iot.WorkloadIdentity)
 	c.addWebhookFlags(cmd.Flags())
@@ -51,14 +52,14 @@ configurations.`,
 
 func (c *manifests) run(*cobra.Command, []string) error {
 	if err := c.parseKinds(); err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
 	if len(c.options.Packs) == 0 {
 		c.options.Packs = options.FirstPacks()
 	}
 	all, err := install.Manifests(c.options, c.mutatingPolicies)
 	if err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
 	for _, u := range all {
 		text, err := yaml.Marshal(u.Object)

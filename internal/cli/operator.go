@@ -15,12 +15,15 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cli/clouds"
+	"github.com/kinship-dev/kinship/internal/cli/command"
+	"github.com/kinship-dev/kinship/internal/identity"
 	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/logging"
 	"github.com/kinship-dev/kinship/internal/operator"
@@ -35,7 +38,7 @@ import (
 type operatorCommand struct {
 	genericiooptions.IOStreams
 
-	flags   *kubeFlags
+	flags   *command.KubeFlags
 	options options.Options
 	verbose bool
 	// brief says that the command prints a report of its own, and logs only warnings.
@@ -57,7 +60,7 @@ type operatorCommand struct {
 // asOperator returns the state of a command that reaches the cluster as the operator does. Only "kinship operator"
 // has the flag --log-format: the other commands log text.
 func asOperator(streams genericiooptions.IOStreams) operatorCommand {
-	return operatorCommand{IOStreams: streams, flags: newKubeFlags(), logFormat: textLog}
+	return operatorCommand{IOStreams: streams, flags: command.NewKubeFlags(), logFormat: textLog}
 }
 
 func newOperator(version string, streams genericiooptions.IOStreams) *cobra.Command {
@@ -75,7 +78,7 @@ give --webhook-host: the address by which the API server reaches this process.`,
 		Args:    cobra.NoArgs,
 		RunE:    c.run,
 	}
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	f, o := cmd.Flags(), &c.options
 	addPacks(f, &c.options, "those of the last installation, or usage in a cluster without one")
 	c.addInstallationFlags(f, pack.ByWebhook, iot.WorkloadIdentity)
@@ -214,29 +217,13 @@ func (c *operatorCommand) addCatalogueFlag(f *pflag.FlagSet) {
 		"file of armgen with the kinds of Azure and their api-versions (default the embedded one)")
 }
 
-// readCatalogue reads the file of --azure-catalogue. Without a file, readCatalogue returns the embedded catalogue.
-func readCatalogue(file string) (*catalogue.Catalogue, error) {
-	if file == "" {
-		return catalogue.Embedded()
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read --azure-catalogue: %w", err)
-	}
-	all, err := catalogue.Open(data)
-	if err != nil {
-		return nil, fmt.Errorf("--azure-catalogue %s: %w", file, err)
-	}
-	return all, nil
-}
-
 func (c *operatorCommand) run(cmd *cobra.Command, _ []string) error {
 	c.options.MetricsInsecure = !c.metricsSecure
 	if err := c.parseKinds(); err != nil {
 		return err
 	}
 	var err error
-	if c.options.Azure.Catalogue, err = readCatalogue(c.catalogue); err != nil {
+	if c.options.Azure.Catalogue, err = clouds.ReadCatalogue(c.catalogue); err != nil {
 		return err
 	}
 	if c.options.Openstack.Authorities, err = readAuthorities(c.authorities); err != nil {
@@ -283,7 +270,7 @@ func parseResources(names []string) []schema.GroupResource {
 
 // complete sets the rest.Config of options.Options from the kubectl flags.
 func (c *operatorCommand) complete() error {
-	config, err := c.flags.config()
+	config, err := c.flags.Config()
 	if err != nil {
 		return err
 	}
@@ -320,7 +307,12 @@ func (c *operatorCommand) completePacks(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if c.options.Packs, err = install.LastPacks(ctx, live); err != nil {
+	c.options.Packs, err = install.LastPacks(ctx, live)
+	if apierrors.IsForbidden(err) && !c.options.Install {
+		// In the cluster, the account of the process may read no accounts, and may act as those that are installed.
+		c.options.Packs, err = identity.Installed(ctx, c.options.Config)
+	}
+	if err != nil {
 		return err
 	}
 	c.options.Log.Info("Running the packs of the last installation, or those of a first one", "packs",

@@ -6,6 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kinship-dev/kinship/internal/cli/command"
 )
 
 // Command returns the command kinship, which is not going to run, for the reference of commands and flags.
@@ -16,6 +18,6 @@ func Command() *cobra.Command {
 // ConnectionFlags returns the flags of kubectl, which commands that reach a cluster have.
 func ConnectionFlags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
-	newKubeFlags().addTo(flags)
+	command.NewKubeFlags().AddTo(flags)
 	return flags
 }

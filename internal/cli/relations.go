@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/relation/builtin"
@@ -33,7 +34,7 @@ that. It asks no cluster. docs/relations.md is made with it.`,
 				writeRelations(streams.Out)
 				return nil
 			default:
-				return misused(fmt.Errorf("--output is one of %s", strings.Join(outputs, ", ")))
+				return command.Misused(fmt.Errorf("--output is one of %s", strings.Join(outputs, ", ")))
 			}
 		},
 	}

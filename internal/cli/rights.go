@@ -10,6 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/rights"
 )
 
@@ -17,14 +18,14 @@ import (
 type rightsCommand struct {
 	genericiooptions.IOStreams
 
-	flags *kubeFlags
+	flags *command.KubeFlags
 	pack  string
 	using []string
 	check bool
 }
 
 func newRights(streams genericiooptions.IOStreams) *cobra.Command {
-	c := rightsCommand{IOStreams: streams, flags: newKubeFlags()}
+	c := rightsCommand{IOStreams: streams, flags: command.NewKubeFlags()}
 	cmd := &cobra.Command{
 		Use:   "rights RESOURCE...",
 		Short: "Print the rights that a pack needs for kinds that users name",
@@ -39,7 +40,7 @@ With --check, only the rights that the account of the pack lacks are printed.`,
 			"  kinship rights --check clusters.eks.upbound.io",
 		RunE: c.run,
 	}
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	cmd.Flags().StringVar(&c.pack, "pack", rights.KindPacks[0],
 		"pack that acts on the resources: "+strings.Join(rights.KindPacks, " or "))
 	cmd.Flags().StringSliceVar(&c.using, usingFlag, nil,
@@ -50,11 +51,11 @@ With --check, only the rights that the account of the pack lacks are printed.`,
 
 func (c *rightsCommand) run(cmd *cobra.Command, args []string) error {
 	if len(args)+len(c.using) == 0 {
-		return misused(fmt.Errorf("name at least one resource, as in clusters.eks.upbound.io"))
+		return command.Misused(fmt.Errorf("name at least one resource, as in clusters.eks.upbound.io"))
 	}
 	role, err := rights.KindRole(c.pack, rights.Kinds{Used: parseResources(args), Using: parseResources(c.using)})
 	if err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
 	if c.check {
 		return c.ask(cmd.Context(), role, args)
@@ -69,11 +70,11 @@ func (c *rightsCommand) run(cmd *cobra.Command, args []string) error {
 
 // ask prints which rights of the role the account of the pack lacks, and the command that gives them.
 func (c *rightsCommand) ask(ctx context.Context, role *rbacv1.ClusterRole, args []string) error {
-	config, err := c.flags.config()
+	config, err := c.flags.Config()
 	if err != nil {
 		return err
 	}
-	if err := rights.CheckRights(ctx, config, c.pack, c.flags.overrides.Context.Namespace, role); err != nil {
+	if err := rights.CheckRights(ctx, config, c.pack, c.flags.Overrides.Context.Namespace, role); err != nil {
 		again := append([]string{"kinship rights --pack", c.pack}, args...)
 		if len(c.using) > 0 {
 			again = append(again, "--"+usingFlag, strings.Join(c.using, ","))

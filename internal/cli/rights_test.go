@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinship-dev/kinship/internal/cli/command"
 )
 
 // usageRole is what `kinship rights` prints for a used kind with Pods and a using kind.
@@ -67,7 +69,7 @@ func TestRights(t *testing.T) {
 		"is no resource":                     {"*"},
 		"rights of the user who writes them": {"--pack", "oam", "iotconnectors.services.azurehealthcareapis.com"},
 	} {
-		if code, _, errOut := run(args...); code != exitUsage || !strings.Contains(errOut, want) {
+		if code, _, errOut := run(args...); code != command.ExitUsage || !strings.Contains(errOut, want) {
 			t.Errorf("%v: code %d, %s, want %q", args, code, errOut, want)
 		}
 	}

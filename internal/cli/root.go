@@ -10,16 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kinship-dev/kinship/internal/cli/answers"
+	"github.com/kinship-dev/kinship/internal/cli/clouds"
+	"github.com/kinship-dev/kinship/internal/cli/command"
 )
-
-// exitError is an error with an exit code other than 1, such as exitUsage.
-type exitError struct {
-	error
-	code int
-}
-
-// Unwrap returns exitError.error.
-func (e exitError) Unwrap() error { return e.error }
 
 // Main runs the command in args, args[0] being the program name, and returns the exit code.
 func Main(ctx context.Context, version string, args []string, in io.Reader, out, errOut io.Writer) int {
@@ -39,8 +34,8 @@ func Main(ctx context.Context, version string, args []string, in io.Reader, out,
 	if text := err.Error(); text != "" {
 		fmt.Fprintln(errOut, "Error:", text)
 	}
-	if exit, ok := errors.AsType[exitError](err); ok {
-		return exit.code
+	if exit, ok := errors.AsType[command.ExitError](err); ok {
+		return exit.Code
 	}
 	return 1
 }
@@ -61,29 +56,29 @@ func newRoot(version string, streams genericiooptions.IOStreams) *cobra.Command 
 		newUninstall(streams),
 		newDoctor(version, streams),
 		newManifests(version, streams),
-		newTree(streams),
-		newWhoUses(streams),
-		newWhy(streams),
-		newWithdraw(streams),
+		answers.NewTree(streams),
+		answers.NewWhoUses(streams),
+		answers.NewWhy(streams),
+		answers.NewWithdraw(streams),
 		newRelations(streams),
 		newRights(streams),
 		newRotate(streams),
-		newIot(streams),
-		newOpenstack(streams),
-		newAzure(streams),
+		clouds.NewIot(streams),
+		clouds.NewOpenstack(streams),
+		clouds.NewAzure(streams),
 		newEmulator(streams),
 	)
 	checkArguments(root)
 	return root
 }
 
-// checkArguments makes wrong arguments of the command, and of all commands below, end with exitUsage and the usage of
+// checkArguments makes wrong arguments of the command, and of all commands below, end with ExitUsage and the usage of
 // the command.
 func checkArguments(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return misused(fmt.Errorf("%w\nUsage: %s", err, cmd.UseLine()))
+				return command.Misused(fmt.Errorf("%w\nUsage: %s", err, cmd.UseLine()))
 			}
 			return nil
 		}

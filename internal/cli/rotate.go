@@ -7,12 +7,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/options"
 )
 
 // newRotate is the command "kinship rotate".
 func newRotate(streams genericiooptions.IOStreams) *cobra.Command {
-	flags, certificates := newKubeFlags(), false
+	flags, certificates := command.NewKubeFlags(), false
 	cmd := &cobra.Command{
 		Use:   "rotate",
 		Short: "Replace the secret path of the webhooks, or their certificates",
@@ -30,13 +31,15 @@ Needed are the verbs patch and delete on the Secret kinship-webhook-certificate 
 			return rotate(cmd.Context(), streams, flags, certificates)
 		},
 	}
-	flags.addTo(cmd.Flags())
+	flags.AddTo(cmd.Flags())
 	cmd.Flags().BoolVar(&certificates, "certificates", false, "replace the certificate authority as well")
 	return cmd
 }
 
-func rotate(ctx context.Context, streams genericiooptions.IOStreams, flags *kubeFlags, certificates bool) error {
-	config, err := flags.config()
+func rotate(
+	ctx context.Context, streams genericiooptions.IOStreams, flags *command.KubeFlags, certificates bool,
+) error {
+	config, err := flags.Config()
 	if err != nil {
 		return err
 	}

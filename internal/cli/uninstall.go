@@ -50,7 +50,7 @@ removed.`,
 		RunE: c.run,
 	}
 	// The kubectl flag --request-timeout limits 1 request; uninstall sends many.
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	f := cmd.Flags()
 	addPacks(f, &c.options, "all")
 	f.BoolVar(&c.how.ForceLive, "force-live", false, "go on beside an operator that runs, which may put traces back")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	azure "github.com/kinship-dev/kinship/internal/cloud/azure/emulator"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack"
 	"github.com/kinship-dev/kinship/internal/cloud/openstack/emulator"
@@ -57,7 +58,7 @@ With --bare, only the control plane runs, without anything of Kinship: to try th
 func (u *up) start(cmd *cobra.Command, _ []string) error {
 	switch {
 	case u.bare && u.once:
-		return misused(errors.New("--bare runs no stories that --once could check: leave out one of the two"))
+		return command.Misused(errors.New("--bare runs no stories that --once could check: leave out one of the two"))
 	case u.bare:
 		return u.runBare(cmd.Context())
 	default:

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kinship-dev/kinship/internal/cli/command"
 )
 
 // upVar makes the test binary the program kinship: `up` needs a process of its own, with one
@@ -111,7 +113,7 @@ func TestUpBare(t *testing.T) {
 		}
 	}
 	out, code = run(t, "", "--bare", "--once")
-	if code != exitUsage || !strings.Contains(out, "leave out one of the two") {
+	if code != command.ExitUsage || !strings.Contains(out, "leave out one of the two") {
 		t.Errorf("with --once: code %d\n%s", code, out)
 	}
 }

@@ -136,7 +136,7 @@ func (g *Monitor) look(ctx context.Context) (time.Duration, error) {
 }
 
 // restore restores guards, and reports whether the gate stays closed. Guards that the last installation left out stay
-// faults (see restorer).
+// faults (see [OnlyInstalled]).
 func (g *Monitor) restore(ctx context.Context, faults []Fault, held bool) (bool, error) {
 	var failed []error
 	var left []Fault

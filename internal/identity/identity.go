@@ -88,6 +88,24 @@ func AsPack(ctx context.Context, base *rest.Config, name string) (*rest.Config, 
 	return own, err
 }
 
+// Installed returns the packs whose accounts exist: those for which the user may request a token.
+func Installed(ctx context.Context, config *rest.Config) (packs []string, err error) {
+	for _, name := range options.PackNames() {
+		_, err := As(ctx, config, options.AccountOf(name))
+		if errors.Is(err, ErrNotInstalled) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find the packs that are installed, which --packs would name: %w", err)
+		}
+		packs = append(packs, name)
+	}
+	if len(packs) == 0 {
+		return options.FirstPacks(), nil
+	}
+	return packs, nil
+}
+
 // tokenSource requests tokens of a ServiceAccount.
 type tokenSource struct {
 	ctx     context.Context //nolint:containedctx // oauth2.TokenSource has no context of its own

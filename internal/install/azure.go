@@ -33,6 +33,12 @@ func CheckAzureNamespaces(ctx context.Context, c client.Reader, namespaces []str
 	return compareNamespaces(running.Running, namespaces)
 }
 
+// RunsPack reports whether a running operator has a pack.
+func RunsPack(ctx context.Context, c client.Reader, name string) (bool, error) {
+	running, err := presence.ReadOperators(ctx, c, time.Now())
+	return running.Runs(name), err
+}
+
 // compareNamespaces compares the namespaces of the operators that run the pack azure.
 func compareNamespaces(operators []presence.OperatorState, namespaces []string) error {
 	wanted := sets.New(namespaces...)

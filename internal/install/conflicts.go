@@ -130,7 +130,7 @@ func addConflict(conflicts []*conflict, holder presence.OperatorState, packName 
 	return conflicts
 }
 
-// addressOf returns the address in a clientConfig in the form of Options.webhookAddress.
+// addressOf returns the address in a clientConfig in the form of Options.WebhookAddress.
 func addressOf(c *admissionregistrationv1.WebhookClientConfig) string {
 	if c.Service != nil {
 		return "Service " + c.Service.Name

@@ -79,8 +79,14 @@ func isOfEnd(err error, msg string) bool {
 		(msg == rejectedEvent && apierrors.IsNotFound(err))
 }
 
+// disconnected is the text of the error of Go's HTTP/2 server for a connection that has ended. The error has no type.
+const disconnected = "client disconnected"
+
 // isBrokenOff reports whether a client has ended its call before the server has read the body.
 func isBrokenOff(err error) bool {
+	if err != nil && err.Error() == disconnected {
+		return true
+	}
 	stream, isStream := errors.AsType[http2.StreamError](err)
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
 		(isStream && stream.Code == http2.ErrCodeCancel)

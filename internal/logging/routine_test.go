@@ -24,7 +24,7 @@ func TestWithoutRoutine(t *testing.T) {
 	for level, want := range map[slog.Level]string{
 		slog.LevelInfo: "INFO Ready, WARN Trouble, ERROR Failed, ERROR " + brokenOff + ", ERROR Missing",
 		slog.LevelDebug: "DEBUG+3 Starting Controller, INFO Ready, WARN Trouble, ERROR Failed, " +
-			"DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", ERROR " + brokenOff + ", " +
+			"DEBUG+3 Ends, DEBUG+3 " + brokenOff + ", DEBUG+3 " + brokenOff + ", ERROR " + brokenOff + ", " +
 			"DEBUG+3 Server rejected event (will not retry!), ERROR Missing, DEBUG+3 Detail",
 	} {
 		var text bytes.Buffer
@@ -38,6 +38,7 @@ func TestWithoutRoutine(t *testing.T) {
 		ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
 		log.Error(fmt.Errorf("create event: %w", ending), "Ends")
 		log.Error(http2.StreamError{Code: http2.ErrCodeCancel}, brokenOff)
+		log.Error(errors.New("client disconnected"), brokenOff)
 		log.Error(errors.New("too large"), brokenOff)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "gone"), rejectedEvent)
 		log.Error(apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "gone"), "Missing")

@@ -52,7 +52,7 @@ func settingsOf(o options.Options) (Settings, error) {
 	return s, nil
 }
 
-// Address returns where an operator with these [Settings] answers webhooks, as Options.webhookAddress does, or an empty
+// Address returns where an operator with these [Settings] answers webhooks, as Options.WebhookAddress does, or an empty
 // text for an operator that answers none or is of a release that did not record its port.
 func (s Settings) Address() string {
 	if s.WebhookPort == 0 || s.Enforcement == pack.ByPolicy {

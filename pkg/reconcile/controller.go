@@ -54,7 +54,9 @@ type Controller struct {
 	// Workers is MaxConcurrentReconciles of the controller.
 	Workers int
 	// Share is how many passes over objects of one namespace run at the same time while objects of other namespaces are
-	// worked on too. Zero means any number. Set Share for passes that send many requests to the API server.
+	// worked on too. Zero means any number. Set Share for passes that send many requests to the API server: the passes of
+	// a tenant with many objects would occupy all workers, and their requests the API server, so that each request of
+	// another tenant waits for 16 requests of this one. A namespace that is alone has all workers.
 	Share int
 	// RateLimiter delays the repetition of failed attempts; nil means the RateLimiter of
 	// controller-runtime.
@@ -72,9 +74,8 @@ func (c Controller) AddTo(mgr manager.Manager) error {
 	skip := true // Names are unique in a process; tests run several operators in one.
 	log := mgr.GetLogger().WithValues("controller", c.Name)
 	made, err := controller.NewTyped(c.Name, mgr, controller.TypedOptions[object.ID]{
-		Reconciler:              newShares(Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), c.Queue, c.Share),
-		MaxConcurrentReconciles: c.Workers,
-		RateLimiter:             c.RateLimiter, NewQueue: newFairQueue, SkipNameValidation: &skip,
+		Reconciler: Quiet(Behind(mgr, withSpans(mgr, c.Reconciler))), MaxConcurrentReconciles: c.Workers,
+		RateLimiter: c.RateLimiter, NewQueue: newFairQueue(c.Share), SkipNameValidation: &skip,
 		LogConstructor: func(id *object.ID) logr.Logger {
 			if id == nil {
 				return log

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // namespace has a turn.
 func TestTurns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		queue := &turns{waiting: map[string][]object.ID{}}
+		queue := &turns{waiting: map[string][]object.ID{}, running: map[string]int{}, share: math.MaxInt}
 		waiting := map[string][]object.ID{} // The model: what each namespace has.
 		passed := map[string]int{}          // How many turns of others each waiting namespace has seen.
 		number := 0
@@ -61,7 +62,7 @@ func TestTurns(t *testing.T) {
 // An object that is queued twice is reconciled once, and one that is queued during its pass once more.
 func TestFairQueue(t *testing.T) {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](time.Millisecond, time.Second)
-	queue := newFairQueue("", limiter)
+	queue := newFairQueue(0)("", limiter)
 	defer queue.ShutDown()
 	for i := range 300 {
 		queue.Add(object.ID{Namespace: "noisy", Name: fmt.Sprint(i)})

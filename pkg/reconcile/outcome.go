@@ -133,11 +133,12 @@ func (o Outcome) Sooner(d time.Duration) Outcome {
 func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 
 // IsSuperseded reports whether an attempt failed because another client wrote an object at the same time (Conflict), or
-// because the object of the pass was deleted meanwhile. The pass is repeated after [ConflictRetry], so a status need
-// not report the failure.
-func (o Outcome) IsSuperseded() bool {
+// because the object of the pass was deleted meanwhile. Another pass follows, so a status need not report the failure.
+func (o Outcome) IsSuperseded() bool { return o.isGone() || apierrors.IsConflict(o.err) }
+
+func (o Outcome) isGone() bool {
 	_, isGone := errors.AsType[goneError](o.err)
-	return isGone || apierrors.IsConflict(o.err)
+	return isGone
 }
 
 // Messages returns the message of every [Finding] in their order, each message once.
@@ -178,8 +179,12 @@ func (o Outcome) Message() string {
 // Result returns the answer for the work queue: an error for a failure (back-off),
 // Result.RequeueAfter for [WaitFor], and the zero Result for a [Wait] that a watch will end. A
 // Conflict is no failure: another client wrote first, and the cache shows that write in a moment,
-// so the pass is repeated after [ConflictRetry].
+// so the pass is repeated after [ConflictRetry]. An object that is gone has its last pass when the watch shows the
+// deletion.
 func (o Outcome) Result() (ctrl.Result, error) {
+	if o.isGone() {
+		return ctrl.Result{}, nil
+	}
 	if o.IsSuperseded() {
 		return ctrl.Result{RequeueAfter: ConflictRetry}, nil
 	}

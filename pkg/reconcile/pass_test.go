@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -315,16 +316,44 @@ func TestWriterGone(t *testing.T) {
 	status.Status.Message, finalizer.Finalizers = "late", []string{"example.com/f"}
 	_, statusErr := w.Status(ctx, id, pod, status, false)
 	_, objectErr := w.Object(ctx, id, pod, finalizer)
+	unserved, err := dynamic.NewForConfig(testenv.Config(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := reconcile.Writer{Client: oldVersion{w.Client, unserved}, FieldOwner: "test", Writes: &reconcile.Writes{}}
+	_, pathErr := elsewhere.Object(ctx, id, pod, finalizer)
 	for name, c := range map[string]struct {
 		err  error
 		want bool
 	}{
 		"status":         {statusErr, true},
 		"object":         {objectErr, true},
+		"no such path":   {pathErr, false},
 		"another object": {w.Client.Get(ctx, client.ObjectKeyFromObject(pod), &corev1.Pod{}), false},
 	} {
-		if !apierrors.IsNotFound(c.err) || reconcile.Fail("R", c.err).IsSuperseded() != c.want {
-			t.Errorf("%s: %v, superseded is not %t", name, c.err, c.want)
+		outcome := reconcile.Fail("R", c.err)
+		result, err := outcome.Result()
+		if !apierrors.IsNotFound(c.err) || outcome.IsSuperseded() != c.want || (err == nil) != c.want || !result.IsZero() {
+			t.Errorf("%s: %v, superseded is not %t, or %+v, %v", name, c.err, c.want, result, err)
 		}
 	}
+}
+
+// oldVersion is a client of a version that the API server does not serve.
+type oldVersion struct {
+	client.Client
+
+	unserved dynamic.Interface
+}
+
+// Patch implements client.Writer.
+func (c oldVersion) Patch(ctx context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
+	data, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	resource := schema.GroupVersionResource{Version: "v1beta1", Resource: "pods"}
+	_, err = c.unserved.Resource(resource).Namespace(obj.GetNamespace()).
+		Patch(ctx, obj.GetName(), patch.Type(), data, metav1.PatchOptions{})
+	return err
 }

@@ -1,8 +1,10 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,19 +21,43 @@ import (
 type busy struct {
 	mu            sync.Mutex
 	begin         time.Time
+	quiet         time.Duration
 	running, most int
 	passes        map[string]int
+	order         []string
 	took          time.Duration
+}
+
+// quiet is the only object of another namespace.
+var quiet = object.ID{Namespace: "quiet", Name: "only"}
+
+// check compares the passes with what they should be.
+func (b *busy) check(t *testing.T, most int, atLeast, atMost time.Duration) {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.most != most || b.took < atLeast || b.took > atMost || len(b.passes) != 50 {
+		t.Errorf("%d passes at the same time, want %d; %d of 50 objects after %s", b.most, most, len(b.passes), b.took)
+	}
+	if most == 2 && !slices.IsSortedFunc(b.order, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	}) {
+		t.Errorf("the objects were worked on in the order %v", b.order)
+	}
 }
 
 // Reconcile implements reconcile.TypedReconciler.
 func (b *busy) Reconcile(_ context.Context, id object.ID) (ctrl.Result, error) {
-	if id.Namespace != "busy" {
+	if id == quiet {
+		<-time.After(b.quiet)
 		return ctrl.Result{}, nil
 	}
 	b.mu.Lock()
 	b.running++
-	b.most, b.passes[id.Name] = max(b.most, b.running), b.passes[id.Name]+1
+	b.passes[id.Name]++
+	if time.Since(b.begin) < time.Second {
+		b.most, b.order = max(b.most, b.running), append(b.order, id.Name)
+	}
 	b.mu.Unlock()
 	<-time.After(100 * time.Millisecond)
 	b.mu.Lock()
@@ -56,51 +82,87 @@ func work(t *testing.T, from workqueue.TypedInterface[object.ID], r reconcile.Ty
 	}
 }
 
-// TestShares has 16 workers pass over 50 objects of a tenant. Alone, the tenant has all workers. While the only object
-// of another tenant is worked on five times a second, the first tenant has two. No object is forgotten.
+// TestShares has 16 workers pass over 50 objects of a tenant, each for 100 ms. Alone, the tenant has all workers. While
+// the only object of another tenant is worked on five times a second, or for a long time, the first tenant has two, its
+// objects keep their order, and the other tenant is worked on at once. When the first tenant is alone again, it has all
+// workers again. No object is forgotten.
 func TestShares(t *testing.T) {
 	for name, c := range map[string]struct {
-		inCompany bool
-		most      int // passes at the same time
-		atLeast   time.Duration
+		quiet           time.Duration // how long the other tenant is worked on; zero means never
+		until           time.Duration // when the other tenant is worked on last
+		most            int           // passes at the same time in the first two seconds
+		atLeast, atMost time.Duration
 	}{
-		"alone": {false, 16, 0}, "in company": {true, 2, 2 * time.Second},
+		"alone":              {0, 0, 16, 0, time.Second},
+		"in company":         {time.Millisecond, time.Minute, 2, 2 * time.Second, 3 * time.Second},
+		"beside a long pass": {time.Minute, 0, 2, 2 * time.Second, 3 * time.Second},
+		"the company goes soon": {
+			time.Millisecond, 200 * time.Millisecond, 2, 1300 * time.Millisecond, 1700 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				queue := newFairQueue("shares", nil)
-				var q Queue
-				q.work.Store(&queue)
-				b := &busy{begin: time.Now(), passes: map[string]int{}}
-				r := newShares(b, &q, 2)
+				queue := newFairQueue(2)("shares", workqueue.DefaultTypedControllerRateLimiter[object.ID]())
+				b := &busy{begin: time.Now(), quiet: c.quiet, passes: map[string]int{}}
 				for range 16 {
-					go work(t, queue, r)
+					go work(t, queue, b)
 				}
-				quiet := object.ID{Namespace: "quiet", Name: "only"}
-				if c.inCompany {
-					q.Add(quiet)
+				if c.quiet > 0 {
+					queue.Add(quiet)
 					synctest.Wait()
 				}
 				for i := range 50 {
-					q.Add(object.ID{Namespace: "busy", Name: fmt.Sprint(i)})
+					queue.Add(object.ID{Namespace: "busy", Name: fmt.Sprint(i)})
 				}
-				for range 100 {
+				for range 500 {
 					<-time.After(200 * time.Millisecond)
-					if c.inCompany {
-						q.Add(quiet)
+					if time.Since(b.begin) <= c.until {
+						queue.Add(quiet)
 					}
 				}
 				queue.ShutDown()
 				synctest.Wait()
-				b.mu.Lock()
-				defer b.mu.Unlock()
-				if b.most != c.most || b.took < c.atLeast || len(b.passes) != 50 {
-					t.Errorf("%d passes at the same time, want %d; %d of 50 objects after %s", b.most, c.most, len(b.passes), b.took)
-				}
-				if s := r.(*shares); len(s.running)+len(s.parked) > 0 {
-					t.Errorf("kept after the end: %v, %v", s.running, s.parked)
+				b.check(t, c.most, c.atLeast, c.atMost)
+				if turns := queue.(*fairQueue).turns; len(turns.running)+len(turns.waiting)+turns.length > 0 {
+					t.Errorf("kept after the end: %v, %v", turns.running, turns.waiting)
 				}
 			})
 		})
 	}
+}
+
+// TestSharesFail: an object that fails in company is tried again after growing pauses.
+func TestSharesFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[object.ID](time.Millisecond, time.Hour)
+		queue := newFairQueue(1)("shares", limiter)
+		var mu sync.Mutex
+		tries := 0
+		failing := reconcile.TypedFunc[object.ID](func(_ context.Context, id object.ID) (ctrl.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if id != quiet {
+				tries++
+				queue.AddRateLimited(id)
+			}
+			return ctrl.Result{}, nil
+		})
+		for range 4 {
+			go work(t, queue, failing)
+		}
+		for i := range 10 {
+			queue.Add(object.ID{Namespace: "busy", Name: fmt.Sprint(i)})
+		}
+		for range 100 {
+			queue.Add(quiet)
+			<-time.After(100 * time.Millisecond)
+		}
+		queue.ShutDown()
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		if tries < 100 || tries > 150 { // 1 + 2 + ... + 4,096 ms: 13 or 14 tries each in 10 s.
+			t.Errorf("%d tries of 10 objects in 10 s", tries)
+		}
+	})
 }

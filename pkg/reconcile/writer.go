@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/go-logr/logr"
@@ -69,7 +70,7 @@ func (w *Writer) Status(ctx context.Context, id object.ID, before, after client.
 		return w.reduced(ctx, id, before, after, err)
 	}
 	if err != nil {
-		return false, fmt.Errorf("write status of %s: %w", id, gone(err))
+		return false, fmt.Errorf("write status of %s: %w", id, gone(id, err))
 	}
 	if uid != "" && answer.GetUID() != uid {
 		return false, fmt.Errorf("write status of %s: %w", id, replaced(id, uid, answer.GetUID()))
@@ -91,12 +92,18 @@ type goneError struct{ error }
 // Unwrap returns the NotFound of the API server.
 func (e goneError) Unwrap() error { return e.error }
 
-// gone marks a NotFound as the answer to a write of the pass's own object.
-func gone(err error) error {
-	if apierrors.IsNotFound(err) {
-		return goneError{err}
+// gone marks a NotFound as the answer to a write of the pass's own object. The answer for a path that the API server
+// does not serve any more, such as that of an old version, names no object, or is no Status.
+func gone(id object.ID, err error) error {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return err
 	}
-	return err
+	if details := answer.Status().Details; details == nil || details.Name != id.Name {
+		return err
+	}
+	return goneError{err}
 }
 
 // replaced returns the Conflict for which [IsAnother] is true.
@@ -146,7 +153,7 @@ func (w *Writer) Object(ctx context.Context, id object.ID, before, after client.
 	answer := after.DeepCopyObject().(client.Object)
 	err = w.Client.Patch(ctx, answer, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(w.FieldOwner))
 	if err != nil {
-		return false, fmt.Errorf("write %s: %w", id, gone(err))
+		return false, fmt.Errorf("write %s: %w", id, gone(id, err))
 	}
 	logr.FromContextOrDiscard(ctx).V(1).Info("Wrote object", "object", id.String(), "version", answer.GetResourceVersion())
 	w.Writes.WroteOn(id, before.GetResourceVersion(), answer.GetResourceVersion())

@@ -13,7 +13,7 @@ type Throttle struct {
 	// Least is the first pause. Each pause is twice as long as the pause before, and Most at most. With Most zero, all
 	// pauses are Least.
 	Least, Most time.Duration
-	// Calm is the time without a call after which the next pause is Least again.
+	// Calm is the time without a call after which the next pause is Least again. Zero means never.
 	Calm time.Duration
 
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ func (t *Throttle) Do(call func()) {
 
 // begin begins a pause. The caller holds t.mu.
 func (t *Throttle) begin() {
-	isFirst := t.last.IsZero() || time.Since(t.last) > max(t.Calm, t.pause)
+	isFirst := t.last.IsZero() || (t.Calm > 0 && time.Since(t.last) > max(t.Calm, t.pause))
 	switch {
 	case isFirst || t.Most == 0:
 		t.pause = t.Least

@@ -28,7 +28,7 @@ import (
 )
 
 // takeover is how long a replica may take until it leads in the place of one that was killed, on
-// a busy machine. TestFailOver of package app bounds the durations that the replica waits for.
+// a busy machine. TestFailOver of package operator bounds the durations that the replica waits for.
 const takeover = 25 * time.Second
 
 // TestTwoReplicas ends the replica that leads in the middle of 200 releases. The follower answers

@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinship-dev/kinship/internal/identity"
 	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/test/operator"
@@ -28,7 +31,27 @@ func TestLastPacks(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect("after an installation", packs...)
+		own, err := identity.As(t.Context(), o.Config, options.Account)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The account of the process may not read accounts. An operator in the cluster is such an account.
+		limited, err := options.NewClient(options.Options{}, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := install.LastPacks(t.Context(), limited); !apierrors.IsForbidden(err) {
+			t.Errorf("the account of the process reads packs %v, %v", got, err)
+		}
+		there, err := identity.Installed(t.Context(), own)
+		if err != nil || !containsAll(there, packs) {
+			t.Errorf("the account of the process finds packs %v, want %v, %v", there, packs, err)
+		}
 	}
 	removeAll(t)
 	expect("everything was removed", options.FirstPacks()...)
+}
+
+func containsAll(list, parts []string) bool {
+	return !slices.ContainsFunc(parts, func(one string) bool { return !slices.Contains(list, one) })
 }

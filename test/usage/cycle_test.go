@@ -174,7 +174,7 @@ func testCycleOfSets(t *testing.T) {
 	// While a set is empty there is no circle.
 	w.Update(b, func() { b.Labels = nil })
 	u2 := y2x()
-	w.create(u2)
+	testenv.Eventually(t, func() error { return w.tryCreate(u2) }) // The operator's watch shows the change a moment later.
 	w.unready(u2, "UsingNotFound")
 	w.Update(b, func() { b.Labels = map[string]string{"app": "y"} })
 	w.unready(u1, "Cycle")

@@ -85,6 +85,12 @@ looked up in the cluster, if the definitions are ours: Crossplane has kinds of t
 {{- fail (printf "packs.oam.kinds: the pack oam can't act on %s: it gives rights, or is a kind of another pack" .) }}
 {{- end }}
 {{- end }}
+{{- range $name, $set := dict "oam" .Values.packs.oam.kinds "openstack" .Values.packs.openstack.hosts
+  "azure" (or .Values.packs.azure.subscription .Values.packs.azure.endpoint (ne .Values.packs.azure.credential "secret")) }}
+{{- if and $set (not (include "kinship.isOn" (list $ $name))) }}
+{{- fail (printf "packs.%s has values, and the pack is off: set packs.%s.enabled to true" $name $name) }}
+{{- end }}
+{{- end }}
 {{- if and .Values.packs.usage.usingKinds (not .Values.packs.usage.kinds) }}
 {{- fail "packs.usage.usingKinds needs packs.usage.kinds: without it any kind may be used and use" }}
 {{- end }}

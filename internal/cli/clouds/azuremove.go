@@ -1,4 +1,4 @@
-package cli
+package clouds
 
 import (
 	"context"
@@ -21,6 +21,7 @@ import (
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 	"github.com/kinship-dev/kinship/internal/cli/azuremove"
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	azurecloud "github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 )
@@ -40,7 +41,7 @@ Owners and references are found among the manifests and, with
 		Args:    cobra.NoArgs,
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVarP(&file, "filename", "f", "", "file or folder of manifests, or - for standard input")
 	f.StringVar(&endpoint, "azure-endpoint", "https://management.azure.com", "address of Azure Resource Manager")
@@ -83,7 +84,7 @@ func (c *azureCommand) finder(
 	if err != nil {
 		return nil, err
 	}
-	own, err := c.flags.namespace()
+	own, err := c.flags.Namespace()
 	if err != nil {
 		return nil, err
 	}
@@ -205,18 +206,18 @@ Everything in the file is kept: what the schema doesn't know is in spec.raw.`,
 func (c *azureImport) run(ctx context.Context, text string) error {
 	id, err := azurecloud.ParseID(text)
 	if err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
 	if c.all, err = c.catalogue(); err != nil {
 		return err
 	}
 	k := c.all.Default(id.Type())
 	if k == nil {
-		return misused(fmt.Errorf("the catalogue has no type %s", id.Type()))
+		return command.Misused(fmt.Errorf("the catalogue has no type %s", id.Type()))
 	}
 	for _, pattern := range c.types {
 		if _, err := c.all.Match(pattern); err != nil {
-			return misused(err)
+			return command.Misused(err)
 		}
 	}
 	if c.body != "" {

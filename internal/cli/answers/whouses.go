@@ -1,4 +1,4 @@
-package cli
+package answers
 
 import (
 	"context"
@@ -13,7 +13,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-func newWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
+// NewWhoUses returns the command "kinship who-uses".
+func NewWhoUses(streams genericiooptions.IOStreams) *cobra.Command {
 	q := newQuestion(streams, "table", "json", "name")
 	q.answer = func(ctx context.Context, cluster *lineage.Cluster, node *lineage.Node) error {
 		users, err := cluster.Users(ctx, node)

@@ -1,4 +1,4 @@
-package cli
+package command
 
 import (
 	"fmt"
@@ -8,22 +8,24 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// kubeFlags holds the flags of kubectl that choose a cluster, a user and a namespace, such as --kubeconfig,
+// KubeFlags holds the flags of kubectl that choose a cluster, a user and a namespace, such as --kubeconfig,
 // --context and --namespace.
 //
 // The flags come from client-go. The package genericclioptions of cli-runtime has them too, but imports
 // kustomize, which imports the package plugin. With plugin in a program, the linker keeps all
 // methods of all types: the program was twice as large, and needed 25 MB more memory.
-type kubeFlags struct {
-	rules     *clientcmd.ClientConfigLoadingRules
-	overrides clientcmd.ConfigOverrides
+type KubeFlags struct {
+	rules *clientcmd.ClientConfigLoadingRules
+	// Overrides are the values of the flags.
+	Overrides clientcmd.ConfigOverrides
 	names     clientcmd.ConfigOverrideFlags
 }
 
-func newKubeFlags() *kubeFlags {
-	k := &kubeFlags{
+// NewKubeFlags returns the flags with the values of the environment.
+func NewKubeFlags() *KubeFlags {
+	k := &KubeFlags{
 		rules:     clientcmd.NewDefaultClientConfigLoadingRules(),
-		overrides: clientcmd.ConfigOverrides{ClusterDefaults: clientcmd.ClusterDefaults},
+		Overrides: clientcmd.ConfigOverrides{ClusterDefaults: clientcmd.ClusterDefaults},
 		names:     clientcmd.RecommendedConfigOverrideFlags(""),
 	}
 	k.rules.DefaultClientConfig = &clientcmd.DefaultClientConfig
@@ -34,19 +36,20 @@ func newKubeFlags() *kubeFlags {
 	return k
 }
 
-// withoutNamespace leaves out --namespace.
-func (k *kubeFlags) withoutNamespace() {
+// WithoutNamespace leaves out --namespace.
+func (k *KubeFlags) WithoutNamespace() {
 	k.names.ContextOverrideFlags.Namespace.LongName = ""
 }
 
-func (k *kubeFlags) addTo(flags *pflag.FlagSet) {
+// AddTo adds the flags to the flags of a command.
+func (k *KubeFlags) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&k.rules.ExplicitPath, clientcmd.RecommendedConfigPathFlag, "",
 		"Path to the kubeconfig file to use for CLI requests.")
-	clientcmd.BindOverrideFlags(&k.overrides, flags, k.names)
+	clientcmd.BindOverrideFlags(&k.Overrides, flags, k.names)
 }
 
-// config returns the rest.Config that the flags, the kubeconfig and the environment give.
-func (k *kubeFlags) config() (*rest.Config, error) {
+// Config returns the rest.Config that the flags, the kubeconfig and the environment give.
+func (k *KubeFlags) Config() (*rest.Config, error) {
 	config, err := k.loader().ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
@@ -54,8 +57,8 @@ func (k *kubeFlags) config() (*rest.Config, error) {
 	return config, nil
 }
 
-// namespace returns the namespace that the flags, the kubeconfig and the environment give.
-func (k *kubeFlags) namespace() (string, error) {
+// Namespace returns the namespace that the flags, the kubeconfig and the environment give.
+func (k *KubeFlags) Namespace() (string, error) {
 	namespace, _, err := k.loader().Namespace()
 	if err != nil {
 		return "", fmt.Errorf("read kubeconfig: %w", err)
@@ -63,6 +66,6 @@ func (k *kubeFlags) namespace() (string, error) {
 	return namespace, nil
 }
 
-func (k *kubeFlags) loader() clientcmd.ClientConfig {
-	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(k.rules, &k.overrides)
+func (k *KubeFlags) loader() clientcmd.ClientConfig {
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(k.rules, &k.Overrides)
 }

@@ -1,4 +1,4 @@
-package cli
+package answers
 
 import (
 	"context"
@@ -12,13 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/pkg/lineage"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-func newTree(streams genericiooptions.IOStreams) *cobra.Command {
+// NewTree returns the command "kinship tree".
+func NewTree(streams genericiooptions.IOStreams) *cobra.Command {
 	var options lineage.TreeOptions
 	q := newQuestion(streams, "text", "json", "dot", "mermaid", "name")
 	q.answer = func(ctx context.Context, cluster *lineage.Cluster, root *lineage.Node) error {
@@ -49,7 +51,7 @@ An object that several others own is shown once; elsewhere it is marked.`,
 	check := cmd.Args
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if options.Depth < 0 {
-			return misused(fmt.Errorf("--depth is %d; it can't be less than 0", options.Depth))
+			return command.Misused(fmt.Errorf("--depth is %d; it can't be less than 0", options.Depth))
 		}
 		return check(cmd, args)
 	}

@@ -1,4 +1,4 @@
-package cli
+package clouds
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/pack/openstack"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -28,13 +29,14 @@ import (
 type adoption struct {
 	genericiooptions.IOStreams
 
-	flags   *kubeFlags
+	flags   *command.KubeFlags
 	from    string
 	dryRun  bool
 	partial bool
 }
 
-func newOpenstack(streams genericiooptions.IOStreams) *cobra.Command {
+// NewOpenstack returns the command "kinship openstack".
+func NewOpenstack(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "openstack",
 		Short: "Help with objects of OpenStack",
@@ -45,7 +47,7 @@ func newOpenstack(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newAdopt(streams genericiooptions.IOStreams) *cobra.Command {
-	c := &adoption{IOStreams: streams, flags: newKubeFlags()}
+	c := &adoption{IOStreams: streams, flags: command.NewKubeFlags()}
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Have restored objects take over the resources that they had",
@@ -67,8 +69,8 @@ can't be adopted (--partial goes on with the others).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
-	c.flags.addTo(cmd.Flags())
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Misused(err) })
+	c.flags.AddTo(cmd.Flags())
 	f := cmd.Flags()
 	f.StringVar(&c.from, "from", "",
 		"file of the backup in YAML or JSON, a directory with such files, or - for standard input")
@@ -78,11 +80,11 @@ can't be adopted (--partial goes on with the others).`,
 }
 
 func (c *adoption) run(ctx context.Context) error {
-	namespace, err := c.flags.namespace()
+	namespace, err := c.flags.Namespace()
 	if err != nil {
 		return err
 	}
-	config, err := c.flags.config()
+	config, err := c.flags.Config()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package answers
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/lineage"
 )
 
-func newWithdraw(streams genericiooptions.IOStreams) *cobra.Command {
+// NewWithdraw returns the command "kinship withdraw".
+func NewWithdraw(streams genericiooptions.IOStreams) *cobra.Command {
 	q := newQuestion(streams, "text")
 	q.answer = q.withdraw
 	return q.command(&cobra.Command{
@@ -32,7 +33,7 @@ patch on their status; a status can't be changed in any other way.`,
 }
 
 func (q *question) withdraw(ctx context.Context, _ *lineage.Cluster, node *lineage.Node) error {
-	config, err := q.flags.config()
+	config, err := q.flags.Config()
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,11 @@
-package cli
+package clouds
 
 import (
 	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/pack/azure"
 	"github.com/kinship-dev/kinship/pkg/render"
@@ -22,14 +24,15 @@ import (
 type azureCommand struct {
 	genericiooptions.IOStreams
 
-	flags *kubeFlags
+	flags *command.KubeFlags
 	// file is the file of the catalogue.
 	file string
 	// namespaces are where the operator gets rights; empty means everywhere.
 	namespaces []string
 }
 
-func newAzure(streams genericiooptions.IOStreams) *cobra.Command {
+// NewAzure returns the command "kinship azure".
+func NewAzure(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "azure",
 		Short: "Choose and explain the kinds of Azure resources",
@@ -41,15 +44,15 @@ func newAzure(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newAzureCommand(streams genericiooptions.IOStreams, cmd *cobra.Command) *azureCommand {
-	c := &azureCommand{IOStreams: streams, flags: newKubeFlags()}
+	c := &azureCommand{IOStreams: streams, flags: command.NewKubeFlags()}
 	cmd.Flags().StringVar(&c.file, "azure-catalogue", "", "file of armgen with the kinds (default the embedded one)")
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Misused(err) })
 	return c
 }
 
 // catalogue returns the kinds that there are.
 func (c *azureCommand) catalogue() (*catalogue.Catalogue, error) {
-	return readCatalogue(c.file)
+	return ReadCatalogue(c.file)
 }
 
 // match returns the kinds of patterns. A pattern without a kind is an error.
@@ -62,10 +65,10 @@ func (c *azureCommand) match(patterns []string) (*catalogue.Catalogue, []*catalo
 	for _, pattern := range patterns {
 		found, err := all.Match(pattern)
 		if err != nil {
-			return nil, nil, misused(err)
+			return nil, nil, command.Misused(err)
 		}
 		if len(found) == 0 {
-			return nil, nil, misused(fmt.Errorf("no type of Azure matches %q: kinship azure kinds lists them", pattern))
+			return nil, nil, command.Misused(fmt.Errorf("no type of Azure matches %q: kinship azure kinds lists them", pattern))
 		}
 		for _, k := range found {
 			if !slices.Contains(kinds, k) {
@@ -78,7 +81,7 @@ func (c *azureCommand) match(patterns []string) (*catalogue.Catalogue, []*catalo
 
 // cluster returns a client of the cluster.
 func (c *azureCommand) cluster() (client.Client, error) {
-	config, err := c.flags.config()
+	config, err := c.flags.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +103,7 @@ api-version than the default one.`,
 		Args: cobra.MinimumNArgs(1),
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	cmd.Flags().StringSliceVar(&c.namespaces, "namespaces", nil,
 		"namespaces in which the operator gets the rights, as with kinship operator --namespaces (default all)")
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error { return c.enable(cmd.Context(), patterns) }
@@ -131,7 +134,12 @@ func (c *azureCommand) enable(ctx context.Context, patterns []string) error {
 	for _, k := range kinds {
 		fmt.Fprintf(c.Out, "enabled %s.%s in %s\n", k.Plural, k.Group, k.Version)
 	}
-	return nil
+	runs, err := install.RunsPack(ctx, cluster, "azure")
+	if err == nil && !runs {
+		fmt.Fprintln(c.ErrOut, "No operator runs the pack azure, so nothing happens to objects of these kinds: "+
+			"set packs.azure.enabled=true in the chart, or run the operator with --packs azure")
+	}
+	return err
 }
 
 func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {
@@ -141,7 +149,7 @@ func newAzureDisable(streams genericiooptions.IOStreams) *cobra.Command {
 		Args:  cobra.MinimumNArgs(1),
 	}
 	c := newAzureCommand(streams, cmd)
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, patterns []string) error {
 		_, kinds, err := c.match(patterns)
 		if err != nil {
@@ -194,7 +202,7 @@ func newAzureKinds(streams genericiooptions.IOStreams) *cobra.Command {
 			}
 			return nil
 		default:
-			return misused(fmt.Errorf("--output is one of %s", strings.Join(outputs, ", ")))
+			return command.Misused(fmt.Errorf("--output is one of %s", strings.Join(outputs, ", ")))
 		}
 	}
 	return cmd
@@ -247,7 +255,7 @@ func newAzureExplain(streams genericiooptions.IOStreams) *cobra.Command {
 		}
 		named := namedKinds(all, arguments[0])
 		if len(named) == 0 {
-			return misused(fmt.Errorf("no kind %q: kinship azure kinds lists them", arguments[0]))
+			return command.Misused(fmt.Errorf("no kind %q: kinship azure kinds lists them", arguments[0]))
 		}
 		for _, k := range named {
 			if err := explainKind(c.Out, all, k); err != nil {
@@ -322,4 +330,20 @@ func targets(all *catalogue.Catalogue, targets []catalogue.Target) string {
 		names = append(names, name)
 	}
 	return strings.Join(names, " or ")
+}
+
+// ReadCatalogue reads the file of --azure-catalogue. Without a file, ReadCatalogue returns the embedded catalogue.
+func ReadCatalogue(file string) (*catalogue.Catalogue, error) {
+	if file == "" {
+		return catalogue.Embedded()
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read --azure-catalogue: %w", err)
+	}
+	all, err := catalogue.Open(data)
+	if err != nil {
+		return nil, fmt.Errorf("--azure-catalogue %s: %w", file, err)
+	}
+	return all, nil
 }

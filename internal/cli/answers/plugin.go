@@ -1,4 +1,4 @@
-package cli
+package answers
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/lineage"
@@ -25,23 +26,19 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-// exitUsage is the exit code for wrong flags or arguments. A question about a missing
-// object has exit code 1.
-const exitUsage = 2
-
-// question has the fields of the commands that ask about one object: newTree, newWhy and
-// newWhoUses. The commands only read, and need no running operator.
+// question has the fields of the commands that ask about one object, such as [NewTree]. The commands only read, and
+// need no running operator.
 type question struct {
 	genericiooptions.IOStreams
 
-	flags   *kubeFlags
+	flags   *command.KubeFlags
 	output  string
 	outputs []string
 	answer  func(context.Context, *lineage.Cluster, *lineage.Node) error
 }
 
 func newQuestion(streams genericiooptions.IOStreams, outputs ...string) *question {
-	return &question{IOStreams: streams, flags: newKubeFlags(), outputs: outputs}
+	return &question{IOStreams: streams, flags: command.NewKubeFlags(), outputs: outputs}
 }
 
 // command adds arguments, kubectl flags and RunE to a cobra.Command that has its texts.
@@ -49,21 +46,13 @@ func (q *question) command(cmd *cobra.Command) *cobra.Command {
 	cmd.Use += " (KIND/NAME | KIND NAME)"
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		_, _, err := lineage.SplitName(args)
-		return misused(err)
+		return command.Misused(err)
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misused(err) })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Misused(err) })
 	cmd.RunE = q.runCommand
-	q.flags.addTo(cmd.Flags())
+	q.flags.AddTo(cmd.Flags())
 	cmd.Flags().StringVarP(&q.output, "output", "o", q.outputs[0], "one of "+strings.Join(q.outputs, ", "))
 	return cmd
-}
-
-// misused returns an exitError with exitUsage, or nil.
-func misused(err error) error {
-	if err == nil {
-		return nil
-	}
-	return exitError{err, exitUsage}
 }
 
 func (q *question) runCommand(cmd *cobra.Command, args []string) error {
@@ -72,17 +61,17 @@ func (q *question) runCommand(cmd *cobra.Command, args []string) error {
 
 func (q *question) run(ctx context.Context, args []string) error {
 	if !slices.Contains(q.outputs, q.output) {
-		return misused(fmt.Errorf("no output %q: there are %s", q.output, strings.Join(q.outputs, ", ")))
+		return command.Misused(fmt.Errorf("no output %q: there are %s", q.output, strings.Join(q.outputs, ", ")))
 	}
 	kind, name, err := lineage.SplitName(args)
 	if err != nil {
-		return misused(err)
+		return command.Misused(err)
 	}
-	namespace, err := q.flags.namespace()
+	namespace, err := q.flags.Namespace()
 	if err != nil {
 		return err
 	}
-	config, err := q.flags.config()
+	config, err := q.flags.Config()
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package cli
+package clouds
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/cli/command"
 	"github.com/kinship-dev/kinship/pkg/iot"
 	"github.com/kinship-dev/kinship/pkg/render"
 )
@@ -23,7 +24,7 @@ import (
 type connectorCommand struct {
 	genericiooptions.IOStreams
 
-	flags    *kubeFlags
+	flags    *command.KubeFlags
 	provider iot.Provider
 	spec     iot.Spec
 	image    string
@@ -33,7 +34,8 @@ type connectorCommand struct {
 	key      client.ObjectKey
 }
 
-func newIot(streams genericiooptions.IOStreams) *cobra.Command {
+// NewIot returns the command "kinship iot".
+func NewIot(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "iot",
 		Short: "Provision IotConnectors and their destinations",
@@ -45,7 +47,7 @@ func newIot(streams genericiooptions.IOStreams) *cobra.Command {
 }
 
 func newConnectorCommand(streams genericiooptions.IOStreams) *connectorCommand {
-	return &connectorCommand{IOStreams: streams, flags: newKubeFlags()}
+	return &connectorCommand{IOStreams: streams, flags: command.NewKubeFlags()}
 }
 
 // command completes a cobra.Command with the argument CONNECTOR and the flags of kubectl.
@@ -58,7 +60,7 @@ func (c *connectorCommand) command(cmd *cobra.Command, run func(context.Context)
 		}
 		return run(cmd.Context())
 	}
-	c.flags.addTo(cmd.Flags())
+	c.flags.AddTo(cmd.Flags())
 	return cmd
 }
 
@@ -72,11 +74,11 @@ func (c *connectorCommand) changing(cmd *cobra.Command) {
 
 // complete creates the client from the flags of kubectl.
 func (c *connectorCommand) complete(connector string) error {
-	config, err := c.flags.config()
+	config, err := c.flags.Config()
 	if err != nil {
 		return err
 	}
-	namespace, err := c.flags.namespace()
+	namespace, err := c.flags.Namespace()
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (c *connectorCommand) provision(ctx context.Context) error {
 	for _, pair := range c.env {
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return exitError{fmt.Errorf("--env %s: want NAME=VALUE", pair), exitUsage}
+			return command.Misused(fmt.Errorf("--env %s: want NAME=VALUE", pair))
 		}
 		container.EnvironmentVariables = append(container.EnvironmentVariables,
 			iotv1alpha1.EnvironmentVariable{Name: name, Value: value})
@@ -166,7 +168,7 @@ has more than one deployment of the given type: deprovision destinations first.`
   kinship iot deprovision hospital --type Normalization --all`,
 	}, func(ctx context.Context) error {
 		if (c.spec.Name == "") != c.all {
-			return exitError{errors.New("give either --name, or --all to delete the IotConnector itself"), exitUsage}
+			return command.Misused(errors.New("give either --name, or --all to delete the IotConnector itself"))
 		}
 		if c.all {
 			if err := c.provider.Delete(ctx, c.key); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package answers
 
 import (
 	"context"
@@ -14,7 +14,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/render"
 )
 
-func newWhy(streams genericiooptions.IOStreams) *cobra.Command {
+// NewWhy returns the command "kinship why".
+func NewWhy(streams genericiooptions.IOStreams) *cobra.Command {
 	q := newQuestion(streams, "text", "json")
 	q.answer = func(ctx context.Context, cluster *lineage.Cluster, node *lineage.Node) error {
 		explanation, err := cluster.Explain(ctx, node)
