@@ -17,7 +17,7 @@ import (
 )
 
 // timely are the fields that say when or how often a resource was changed, in the cloud and in a status.
-var timely = []string{"revision_number", "updated_at", "revisionNumber", "updatedAt"}
+var timely = []string{"revision_number", "updated_at", "updated", "revisionNumber", "updatedAt"}
 
 // lasting are the fields that can't be set alone, or stay as they are when they are taken away.
 var lasting = []string{
