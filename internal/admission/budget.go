@@ -58,6 +58,21 @@ func (b *budget) bounded(hook http.Handler) http.Handler {
 	})
 }
 
+// Bounds of one HTTP/2 connection. The API server sends many reviews by one connection. The connection takes as many
+// bytes as the unread reviews of all streams may have: reviews that wait for room must not stop reviews behind them.
+const (
+	streamBuffer     = 64 << 10
+	streams          = 60
+	connectionBuffer = streams * streamBuffer // net/http ignores 4 MiB and more.
+)
+
+func http2Bounds() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams: streams, MaxReceiveBufferPerStream: streamBuffer,
+		MaxReceiveBufferPerConnection: connectionBuffer,
+	}
+}
+
 // acquire waits for room, but at most half of the time that the context has left.
 func acquire(ctx context.Context, room *semaphore.Weighted, size int64) error {
 	waiting, cancel := context.WithTimeout(ctx, timeLeft(ctx)/2)

@@ -154,6 +154,7 @@ func (s *Server) Start(ctx context.Context) error {
 	})
 	s.listener.Store(listener)
 	server := listen.NewServer(s.mux)
+	server.HTTP2 = http2Bounds()
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		known := newConnection(c, listener)

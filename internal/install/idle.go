@@ -38,10 +38,6 @@ func idlePacks(o options.Options, running presence.Operators, names []string) (i
 	return idle
 }
 
-// leftOut is an annotation of the ServiceAccount of a pack: the last installation left the pack out. The next
-// installation with the pack removes the annotation. Users have no rights in the operator's namespace.
-const leftOut = "kinship.dev/left-out"
-
 // markLeftOut records that an installation leaves out a pack, whose account stays.
 func markLeftOut(ctx context.Context, c client.Client, name string) error {
 	own := rights.ServiceAccount(options.AccountOf(name))
@@ -49,7 +45,7 @@ func markLeftOut(ctx context.Context, c client.Client, name string) error {
 	if err != nil || live == nil {
 		return err // Earlier releases had no account of their own.
 	}
-	own.SetAnnotations(map[string]string{leftOut: "true"})
+	own.SetAnnotations(map[string]string{rights.LeftOut: "true"})
 	label(own)
 	return apply(ctx, c, own)
 }
@@ -61,7 +57,7 @@ func LeftOutPacks(ctx context.Context, c client.Client, names []string) (all []s
 		if err != nil {
 			return nil, err
 		}
-		if live != nil && live.GetAnnotations()[leftOut] != "" {
+		if live != nil && live.GetAnnotations()[rights.LeftOut] != "" {
 			all = append(all, name)
 		}
 	}

@@ -18,6 +18,10 @@ func ServiceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: options.Namespace, Name: name}}
 }
 
+// LeftOut is an annotation of the ServiceAccount of a pack. The value is "true" if the last installation left the pack
+// out, and empty after an installation with the pack. Users have no rights in the operator's namespace.
+const LeftOut = "kinship.dev/left-out"
+
 // Objects returns the namespace kinship-system, the ServiceAccounts and their rights. Each pack has
 // a ServiceAccount and a ClusterRole of the same name. So no pack has the rights of another pack,
 // and a pack that is off has no rights. With --namespaces, the ClusterRole has the rights to
@@ -60,7 +64,9 @@ func Objects(chosen []pack.Pack, namespaces []string) []client.Object {
 		Rules:      []rbacv1.PolicyRule{{NonResourceURLs: []string{MetricsPath}, Verbs: []string{"get"}}},
 	})
 	for _, p := range chosen {
-		objects = append(objects, ServiceAccount(options.AccountOf(p.Name)))
+		account := ServiceAccount(options.AccountOf(p.Name))
+		account.Annotations = map[string]string{LeftOut: ""}
+		objects = append(objects, account)
 		role(options.AccountOf(p.Name), p.Rules(), namespaces...)
 		objects = append(objects, kindRole(p, subjects(options.AccountOf(p.Name)), namespaces)...)
 	}

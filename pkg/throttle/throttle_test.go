@@ -11,17 +11,21 @@ import (
 	"github.com/kinship-dev/kinship/pkg/throttle"
 )
 
-// TestThrottle asks once a second for 100 seconds, and once more an hour later.
+// TestThrottle asks once a second for 100 seconds, and for 15 seconds an hour later.
 func TestThrottle(t *testing.T) {
 	const second = time.Second
 	for name, c := range map[string]struct {
 		throttle *throttle.Throttle
 		want     []int // seconds
 	}{
-		"equal pauses":   {&throttle.Throttle{Least: time.Minute}, []int{0, 60, 120, 3700}},
-		"growing pauses": {&throttle.Throttle{Least: 10 * second, Most: time.Hour}, []int{0, 10, 30, 70, 150, 3700}},
+		"equal pauses":   {&throttle.Throttle{Least: time.Minute}, []int{0, 60, 120, 3700, 3760}},
+		"growing pauses": {&throttle.Throttle{Least: 10 * second, Most: time.Hour}, []int{0, 10, 30, 70, 150, 3700, 4020}},
+		"calm": {
+			&throttle.Throttle{Least: 10 * second, Most: time.Hour, Calm: 30 * time.Minute},
+			[]int{0, 10, 30, 70, 150, 3700, 3710, 3730},
+		},
 		"longest pause": {
-			&throttle.Throttle{Least: 10 * second, Most: 20 * second}, []int{0, 10, 30, 50, 70, 90, 110, 3700},
+			&throttle.Throttle{Least: 10 * second, Most: 20 * second}, []int{0, 10, 30, 50, 70, 90, 110, 3700, 3720},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +43,11 @@ func TestThrottle(t *testing.T) {
 					<-time.After(time.Second)
 				}
 				<-time.After(time.Hour)
-				c.throttle.Do(call)
+				for range 15 {
+					c.throttle.Do(call)
+					<-time.After(time.Second)
+				}
+				<-time.After(time.Hour)
 				synctest.Wait()
 				mu.Lock()
 				defer mu.Unlock()

@@ -56,8 +56,8 @@ func (h *Health) tellRefusal(gk schema.GroupKind) {
 
 // state is what a Health knows of one informer.
 type state struct {
-	failing   string // the error of the last LIST or WATCH, or ""
-	forbidden bool   // failing is a lack of rights
+	failing string // the error of the last LIST or WATCH, or ""
+	refusal string // the last error for lack of a right, until a success: a time-out gives no right
 	// broken has the unreadable objects, with the resourceVersion that was reported.
 	broken map[types.UID]string
 	// leftOut has the objects without room in a Tally, with the resourceVersion that was reported.
@@ -79,10 +79,14 @@ func (h *Health) record(p part, err error) {
 	if err != nil {
 		message = err.Error()
 	}
-	before, forbidden := "", false
+	before, refused, refuses := "", false, false
 	h.parts.Update(p, func(s state, _ bool) (state, bool) {
-		before, forbidden = s.failing, s.forbidden
-		s.failing, s.forbidden = message, apierrors.IsForbidden(err)
+		before, refused = s.failing, s.refusal != ""
+		s.failing = message
+		if err == nil || apierrors.IsForbidden(err) {
+			s.refusal = message
+		}
+		refuses = s.refusal != ""
 		return s, true
 	})
 	switch {
@@ -91,7 +95,7 @@ func (h *Health) record(p part, err error) {
 	case err == nil && before != "":
 		h.Log.Info("A kind can be watched again", "kind", p.String())
 	}
-	if apierrors.IsForbidden(err) != forbidden {
+	if refuses != refused {
 		h.tellRefusal(p.GroupKind)
 	}
 }
@@ -109,8 +113,8 @@ func (h *Health) Forbidden(gk schema.GroupKind) bool { return h.Refusal(gk) != "
 func (h *Health) Refusal(gk schema.GroupKind) string {
 	var texts []string
 	for p, s := range h.parts.All() {
-		if s.forbidden && p.GroupKind == gk {
-			texts = append(texts, s.failing)
+		if s.refusal != "" && p.GroupKind == gk {
+			texts = append(texts, s.refusal)
 		}
 	}
 	if len(texts) == 0 {

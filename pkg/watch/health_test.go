@@ -88,6 +88,8 @@ func TestRefusal(t *testing.T) {
 	expect("an API server that is down refuses nothing", "")
 	h.record(first, errNoRight)
 	expect("the right is missing", "no right")
+	h.record(first, errDown)
+	expect("an API server that is down gives no right", "no right")
 	h.record(second, errNoRight2)
 	for range 20 { // The order of a map is by chance.
 		expect("two namespaces, the least text", "also no right")

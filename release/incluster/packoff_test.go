@@ -87,6 +87,8 @@ func TestPacksAreKeptByUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	has("an upgrade without a pack that was left out", "usage", "openstack")
+	testenv.Apply(t, text)
+	has("an upgrade after the pack was installed again", "usage", "openstack", "oam")
 	removeAll(t, text)
 	has("a new installation", "usage")
 }

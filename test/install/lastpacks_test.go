@@ -9,6 +9,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/identity"
 	"github.com/kinship-dev/kinship/internal/install"
 	"github.com/kinship-dev/kinship/internal/options"
+	"github.com/kinship-dev/kinship/internal/testenv"
 	"github.com/kinship-dev/kinship/test/operator"
 )
 
@@ -54,4 +55,19 @@ func TestLastPacks(t *testing.T) {
 
 func containsAll(list, parts []string) bool {
 	return !slices.ContainsFunc(parts, func(one string) bool { return !slices.Contains(list, one) })
+}
+
+// TestFirstPacks starts `kinship operator --install` without --packs in an empty cluster.
+func TestFirstPacks(t *testing.T) {
+	removeAll(t)
+	p := operator.ExecArgs(t, "operator", "--kubeconfig", testenv.Kubeconfig(t), "--install",
+		"--webhook-host", "127.0.0.1", "--leader-elect=false", "--metrics-bind-address", "0")
+	got, err := install.InstalledPacks(t.Context(), operator.Client(t), options.PackNames())
+	if err != nil || !slices.Equal(got, options.FirstPacks()) {
+		t.Errorf("packs %v are installed, want %v, %v", got, options.FirstPacks(), err)
+	}
+	if err := p.Stop(); err != nil {
+		t.Error(err)
+	}
+	removeAll(t)
 }

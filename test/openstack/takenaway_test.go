@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,7 +103,8 @@ func (s *scenario) isCalm(w *world, changes watch.Interface) {
 	w.t.Errorf("%s: the watch has ended", s.kind)
 }
 
-// becomes replaces spec.resource of the object, and reports whether the API server accepts the change.
+// becomes replaces spec.resource of the object, and reports whether the API server accepts the change. The API server
+// refuses the change of a field that can't be changed.
 func (s *scenario) becomes(w *world, resource map[string]any) (accepted bool) {
 	w.t.Helper()
 	testenv.Eventually(w.t, func() error {
@@ -111,7 +113,7 @@ func (s *scenario) becomes(w *world, resource map[string]any) (accepted bool) {
 			return err
 		}
 		err := w.c.Update(w.t.Context(), u)
-		if accepted = err == nil; apierrors.IsInvalid(err) {
+		if accepted = err == nil; apierrors.IsInvalid(err) && strings.Contains(err.Error(), " is immutable") {
 			return nil
 		}
 		return err

@@ -48,11 +48,7 @@ Owners and references are found among the manifests and, with
 	f.StringVar(&subscription, "subscription", "", "subscription of manifests that name none")
 	f.BoolVar(&live, "with-cluster", false, "find owners and references that are in no manifest in the cluster")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		all, err := c.catalogue()
-		if err != nil {
-			return err
-		}
-		objects, err := readBackup(file, c.In)
+		all, objects, err := c.read(file)
 		if err != nil {
 			return err
 		}
@@ -74,6 +70,16 @@ Owners and references are found among the manifests and, with
 		return err
 	}
 	return required(cmd, "filename")
+}
+
+// read returns the catalogue, and the objects in a file.
+func (c *azureCommand) read(file string) (*catalogue.Catalogue, []*unstructured.Unstructured, error) {
+	all, err := c.catalogue()
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := readBackup(file, c.In)
+	return all, objects, err
 }
 
 // finder returns a function that reads status.id of objects in the cluster.
@@ -117,11 +123,7 @@ the azure pack. What can't be converted is told on standard error.`,
 	c := newAzureCommand(streams, cmd)
 	cmd.Flags().StringVarP(&file, "filename", "f", "", "file or folder of manifests, or - for standard input")
 	cmd.RunE = func(*cobra.Command, []string) error {
-		all, err := c.catalogue()
-		if err != nil {
-			return err
-		}
-		objects, err := readBackup(file, c.In)
+		all, objects, err := c.read(file)
 		if err != nil {
 			return err
 		}

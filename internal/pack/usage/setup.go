@@ -113,16 +113,24 @@ func (p *parts) addControllers(context.Context) error {
 			return err
 		}
 	}
-	for _, c := range []reconcile.Controller{
-		{Name: "usage", Reconciler: usages, Queue: &p.usages, All: p.store.ids},
-		{Name: "usage-lock", Reconciler: p.lock, Queue: &p.locks, All: p.ledger.WronglyMarked},
-	} {
-		c.Workers, c.Share, c.Heard = workers, share, p.store.wait
+	for _, c := range p.controllers(usages) {
 		if err := c.AddTo(p.mgr); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// controllers returns the controllers of Usages and of locks.
+func (p *parts) controllers(usages *reconciler) []reconcile.Controller {
+	all := []reconcile.Controller{
+		{Name: "usage", Reconciler: usages, Queue: &p.usages, All: p.store.ids},
+		{Name: "usage-lock", Reconciler: p.lock, Queue: &p.locks, All: p.ledger.WronglyMarked},
+	}
+	for i := range all {
+		all[i].Workers, all[i].Share, all[i].Heard = workers, share, p.store.wait
+	}
+	return all
 }
 
 // addHandlers adds the admission handlers, which run in every replica.

@@ -1,0 +1,69 @@
+package admission
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// TestUnreadReviews: large reviews of one user wait for room, and nobody reads them. Small reviews that come by the
+// same connection are answered meanwhile.
+func TestUnreadReviews(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	url := started(t, Options{Certificates: newPaths(t)}, http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				t.Error(err)
+			}
+			if r.ContentLength > smallReview {
+				close(held)
+				<-release
+			}
+			_, _ = fmt.Fprint(w, "judged")
+		})) + "/hook/secret?timeout=10s"
+	c := client(t)
+	send := func(size int) string {
+		response, err := post(t.Context(), c, url, bytes.NewReader(bytes.Repeat([]byte(" "), size)))
+		if err != nil {
+			return err.Error()
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		return fmt.Sprint(string(text), err)
+	}
+	const judged = "judged<nil>"
+	first := make(chan string, 1)
+	go func() { first <- send(largeBudget) }()
+	<-held
+	var refused atomic.Int32
+	answers := make(chan string)
+	const waiting = 10
+	for range waiting {
+		go func() {
+			answer := send(2 << 20)
+			refused.Add(1)
+			answers <- answer
+		}()
+	}
+	for i := range 20 {
+		if answer := send(smallReview); answer != judged {
+			t.Fatalf("small review %d is answered by %s", i, answer)
+		}
+	}
+	if n := refused.Load(); n > 0 {
+		t.Errorf("the small reviews waited until %d large ones were refused", n)
+	}
+	for range waiting {
+		if answer := <-answers; !strings.Contains(answer, "try again in a few seconds") {
+			t.Errorf("a large review is answered by %s", answer)
+		}
+	}
+	close(release)
+	if answer := <-first; answer != judged {
+		t.Errorf("the first large review is answered by %s", answer)
+	}
+}
