@@ -183,7 +183,6 @@ func TestWakerMembership(t *testing.T) {
 		{"another is deleted", relation.Change{Old: state("y", "")}, nil},
 	} {
 		w.Changed(c.change)
-		w.EndPauses()
 		if diff := cmp.Diff(c.want, heard.takeWoken()); diff != "" {
 			t.Errorf("%s: woken (-want +got):\n%s", c.reason, diff)
 		}
@@ -215,7 +214,6 @@ func checkTransitions(t *rapid.T) {
 	version := 0
 	tell := func() {
 		w.Changed(pending[0])
-		w.EndPauses()
 		pending = pending[1:]
 	}
 	for range rapid.IntRange(1, 30).Draw(t, "steps") {

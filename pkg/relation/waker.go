@@ -41,8 +41,6 @@ type Waker struct {
 	// selectors collects ends whose members may have a wrong [Mark]. rings collects ends that may
 	// have become part of a ring, or ceased to be.
 	selectors, rings batch
-	// chosen wakes declarers of which a selector, or an edge behind a selector, is concerned.
-	chosen pace
 }
 
 // namespaceKind and DefinitionKind are the kinds whose objects contain other objects.
@@ -125,7 +123,6 @@ func (w *Waker) Marked(gk schema.GroupKind, namespace string) []Object {
 // sourceChanged wakes the declarers and the targets of the concerned edges whose source is an object.
 func (w *Waker) sourceChanged(c Change, whole bool) {
 	var chosen []Ref // The targets may have become part of a ring, or ceased to be.
-	var declarers []object.ID
 	for _, e := range w.Declared.concerned(&w.Declared.sources, c, whole) {
 		if e.source != nil && e.Content == nil {
 			chosen = append(chosen, e.Target)
@@ -134,15 +131,10 @@ func (w *Waker) sourceChanged(c Change, whole bool) {
 			continue
 		}
 		w.wakeEnd(e.Target)
-		switch {
-		case e.Content != nil:
-		case e.source == nil:
+		if e.Content == nil {
 			w.Declarer(e.Declarer)
-		default:
-			declarers = append(declarers, e.Declarer)
 		}
 	}
-	w.chosen.wake(w.Declarer, declarers...)
 	w.suspectRings(chosen...)
 }
 
@@ -161,21 +153,17 @@ func (w *Waker) isUnmoved(s *selection, c Change) bool {
 // targetChanged wakes the declarers of the concerned edges whose target is an object, and the Namespaces
 // and CustomResourceDefinitions that contain the target ([Edge.Content]).
 func (w *Waker) targetChanged(c Change, whole bool) {
-	var chosen []object.ID
+	chosen := false
 	for _, e := range w.Declared.concerned(&w.Declared.targets, c, whole) {
-		if e.Content == nil && e.Target.Selector != nil {
-			chosen = append(chosen, e.Declarer)
-		} else {
-			w.Declarer(e.Declarer)
-		}
+		chosen = chosen || e.Content == nil && e.Target.Selector != nil
+		w.Declarer(e.Declarer)
 		for _, held := range w.Declared.Declared(e.Declarer) {
 			if held.Content != nil {
 				w.wakeEnd(held.Target)
 			}
 		}
 	}
-	if len(chosen) > 0 {
-		w.chosen.wake(w.Declarer, chosen...)
+	if chosen {
 		w.suspectRings(Named(c.Object().ID))
 	}
 }
@@ -221,11 +209,7 @@ func (w *Waker) wakeSelected(refs []Ref) {
 // suspectRings wakes the declarers behind some ends (Force.behind) in a batch: their edges
 // may have become a ring, or ceased to be a ring.
 func (w *Waker) suspectRings(ends ...Ref) {
-	w.rings.add(func(ends []Ref) {
-		var declarers []object.ID
-		w.behind(ends, func(id object.ID) { declarers = append(declarers, id) })
-		w.chosen.wake(w.Declarer, declarers...)
-	}, ends...)
+	w.rings.add(func(ends []Ref) { w.behind(ends, w.Declarer) }, ends...)
 }
 
 func sameEdge(a, b Edge) bool { return a.SourceUID == b.SourceUID && sameEnds(a, b) }
