@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	apijson "k8s.io/apimachinery/pkg/util/json"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -197,7 +198,7 @@ func (h *History) taken(
 }
 
 func (h *History) revisionOf(parent client.Object, number int64, content any) (*appsv1.ControllerRevision, error) {
-	data, err := json.Marshal(content)
+	data, err := canonical(content)
 	if err != nil {
 		return nil, fmt.Errorf("record %s/%s: %w", h.Parent.Kind, parent.GetName(), err)
 	}
@@ -215,6 +216,21 @@ func (h *History) revisionOf(parent client.Object, number int64, content any) (*
 		}
 	}
 	return revision, nil
+}
+
+// canonical returns the JSON of a value as the API server writes it, with sorted keys. The API server decodes and encodes
+// data when somebody patches metadata, and refuses the patch if a byte of data is another one: "data: field is
+// immutable". The garbage collector could then not remove the ownerReference after `kubectl delete --cascade=orphan`.
+func canonical(content any) ([]byte, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := apijson.Unmarshal(text, &value); err != nil { // Keeps integers of 64 bits.
+		return nil, err
+	}
+	return json.Marshal(value)
 }
 
 // Prune deletes the oldest revisions of an object beyond [History.Limit], but never the newest

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -135,6 +137,29 @@ func TestRecord(t *testing.T) {
 	w.must(w.Client.DeleteAllOf(t.Context(), first, client.InNamespace(w.parent.Namespace)))
 	w.await()
 	w.made("a", 4)
+}
+
+// TestPatchedMetadata: a patch of metadata, as the garbage collector sends for owner references, is accepted whatever
+// the spec contains.
+func TestPatchedMetadata(t *testing.T) {
+	w := newWorld(t)
+	var all struct {
+		Z, A any
+		Raw  json.RawMessage
+	}
+	all.Z, all.A = map[string]any{"z": 1, "a": "<&>\u2028"}, []any{1.5, nil, true}
+	all.Raw = json.RawMessage(`{"z": 9007199254740993, "a": 1.0, "float": 1e21, "text": "\u003c"}`)
+	r, outcome := w.Record(t.Context(), w.parent, 0, all, func([]byte) bool { return false })
+	if !outcome.IsDone() {
+		t.Fatal(outcome.Message())
+	}
+	if text := string(r.Data.Raw); !strings.Contains(text, "9007199254740993") {
+		t.Errorf("the number is rounded: %s", text)
+	}
+	w.must(w.Client.Patch(t.Context(), r.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, fmt.Appendf(nil,
+		`{"metadata":{"uid":%q,"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, r.UID, w.parent.UID))))
+	w.must(w.Client.Patch(t.Context(), r.DeepCopy(), client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`))))
 }
 
 // TestLateCache: a revision that the cache does not show yet is not made twice, and a foreign one in its

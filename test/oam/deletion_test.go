@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"testing"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // testDeletion deletes an application with children and a scope in each of the three ways. Its objects go
@@ -51,20 +54,57 @@ func testDeletion(t *testing.T) {
 	}
 }
 
-// collected waits until the garbage collector knows the workloads and the traits that exist now. The garbage collector
+// testDeletedComponent deletes a Component, and a revision of a Component, in each of the three ways. The garbage
+// collector then writes finalizers and owner references of revisions, which nobody else may write.
+func testDeletedComponent(t *testing.T) {
+	for _, how := range []metav1.DeletionPropagation{
+		metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan,
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write(bare("db", 1))
+			db := w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
+			w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
+			w.get("Component", "db", field("db-v2", "status", "latestRevision", "name"))
+			w.collected()
+			first := w.get("ControllerRevision", "db-v1", nil)
+			if err := w.C.Delete(t.Context(), first, client.PropagationPolicy(how)); err != nil {
+				t.Fatal(err)
+			}
+			w.gone("ControllerRevision", "db-v1")
+			if err := w.C.Delete(t.Context(), db, client.PropagationPolicy(how)); err != nil {
+				t.Fatal(err)
+			}
+			w.gone("Component", "db")
+			if how != metav1.DeletePropagationOrphan {
+				w.gone("ControllerRevision", "db-v2")
+			} else if owners := w.get("ControllerRevision", "db-v2", nil).GetOwnerReferences(); len(owners) > 0 {
+				t.Errorf("owners of the revision are %v", owners)
+			}
+		})
+	}
+}
+
+// collected waits until the garbage collector knows the workloads, traits and revisions that exist now. The garbage collector
 // takes the owner only from objects that it knows, and deletes the others after their owner is gone.
 func (w *world) collected() {
 	w.T.Helper()
 	const orphan = `
-apiVersion: core.oam.dev/v1alpha2
+apiVersion: %s
 kind: %s
 metadata: {name: marker, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: none, uid: none}]}
-spec: %s`
+%s`
 	for kind, spec := range map[string]string{
-		"ContainerizedWorkload": "{containers: [{name: a, image: a}]}",
-		"ManualScalerTrait":     "{replicaCount: 1, workloadRef: {apiVersion: v1, kind: Pod, name: none}}",
+		"ContainerizedWorkload": "spec: {containers: [{name: a, image: a}]}",
+		"ManualScalerTrait":     "spec: {replicaCount: 1, workloadRef: {apiVersion: v1, kind: Pod, name: none}}",
+		"ControllerRevision":    "revision: 1\ndata: {}",
 	} {
-		w.write(fmt.Sprintf(orphan, kind, spec))
+		version := "core.oam.dev/v1alpha2"
+		if kind == "ControllerRevision" {
+			version = "apps/v1"
+		}
+		w.write(fmt.Sprintf(orphan, version, kind, spec))
 		w.gone(kind, "marker")
 	}
 }
@@ -140,4 +180,36 @@ func traitOf(t *testing.T, app *unstructured.Unstructured) string {
 	}
 	t.Fatalf("no trait in %v", workloads)
 	return ""
+}
+
+// TestInvalidComponent: a Component that was written while the webhooks were off, and that they would refuse, can be
+// changed in its metadata, and deleted in each way.
+func TestInvalidComponent(t *testing.T) {
+	first := operator.Start(t, testKinds)
+	define(t)
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t)
+	w.Delete(&admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "kinship-oam"}})
+	w.Delete(&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "kinship-oam"}})
+	for _, name := range []string{"foreground", "orphan"} {
+		w.write(`
+apiVersion: core.oam.dev/v1alpha2
+kind: Component
+metadata: {name: ` + name + `}
+spec:
+  workload: {apiVersion: example.com/v1, kind: Bar}
+  parameters: [{name: a, fieldPaths: [metadata.namespace]}]`)
+	}
+	operator.Start(t, testKinds)
+	for name, how := range map[string]metav1.DeletionPropagation{
+		"foreground": metav1.DeletePropagationForeground, "orphan": metav1.DeletePropagationOrphan,
+	} {
+		w.change("Component", name, "yes", "metadata", "labels", "mended")
+		if err := w.C.Delete(t.Context(), w.get("Component", name, nil), client.PropagationPolicy(how)); err != nil {
+			t.Fatal(err)
+		}
+		w.gone("Component", name)
+	}
 }

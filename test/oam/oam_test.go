@@ -60,6 +60,7 @@ func TestOam(t *testing.T) {
 		"named revision":          testNamedRevision,
 		"changed trait":           testChangedTrait,
 		"deletion":                testDeletion,
+		"deleted Component":       testDeletedComponent,
 		"questions":               testQuestions,
 		"quiet change":            testQuietChange,
 		"later fields":            testLaterFields,
