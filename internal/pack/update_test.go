@@ -23,7 +23,7 @@ func TestUpdates(t *testing.T) {
 		releases, keepsIt bool
 	}{
 		"all are removed": {admissionv1.Update, old, bare, true, true},
-		"a finalizer and an owner are removed, another blocks no more": {admissionv1.Update, old, `{"metadata":{"name":"a",
+		"a finalizer and an owner are removed": {admissionv1.Update, old, `{"metadata":{"name":"a",
 			"finalizers":["x"],"labels":{"l":"1"},"managedFields":[{}],
 			"ownerReferences":[{"uid":"1","name":"o","blockOwnerDeletion":false}]},"spec":{"a":1}}`, true, true},
 		"a finalizer is added": {admissionv1.Update, bare, `{"metadata":{"name":"a","labels":{"l":"1"},"finalizers":["x"]},
@@ -33,14 +33,16 @@ func TestUpdates(t *testing.T) {
 		"an owner becomes the controller": {admissionv1.Update, old, `{"metadata":{"name":"a","labels":{"l":"1"},
 			"ownerReferences":[{"uid":"1","name":"o","controller":true}]},"spec":{"a":1}}`, false, true},
 		"a label is removed": {admissionv1.Update, old, `{"metadata":{"name":"a"},"spec":{"a":1}}`, false, true},
-		"the spec changes":   {admissionv1.Update, old, `{"metadata":{"name":"a","labels":{"l":"1"}},"spec":{"a":2}}`, false, false},
-		"other content changes": {admissionv1.Update, old, `{"metadata":{"name":"a","labels":{"l":"1"}},"spec":{"a":1},"data":{}}`,
-			false, true},
+		"the spec changes": {admissionv1.Update, old, `{"metadata":{"name":"a","labels":{"l":"1"}},
+			"spec":{"a":2}}`, false, false},
+		"other content changes": {admissionv1.Update, old, `{"metadata":{"name":"a","labels":{"l":"1"}},
+			"spec":{"a":1},"data":{}}`, false, true},
 		"a creation": {admissionv1.Create, "", bare, false, false},
 		"no JSON":    {admissionv1.Update, "{", bare, false, false},
 	} {
 		req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
-			Operation: c.operation, OldObject: runtime.RawExtension{Raw: []byte(c.old)}, Object: runtime.RawExtension{Raw: []byte(c.now)},
+			Operation: c.operation,
+			OldObject: runtime.RawExtension{Raw: []byte(c.old)}, Object: runtime.RawExtension{Raw: []byte(c.now)},
 		}}
 		if got := pack.OnlyReleases(req); got != c.releases {
 			t.Errorf("%s: OnlyReleases is %t", name, got)

@@ -51,7 +51,8 @@ const (
 //
 // The published vocabulary is Available and Progressing, in this order and without further
 // conditions, because users of openstack.k-orc.cloud compare the whole list of conditions. A
-// condition of a single kind, such as Downloading of an Image, is listed before Available.
+// condition of a single kind, such as Downloading of an Image, keeps its place: before Available if the object had no
+// condition when Downloading was set, otherwise last.
 type External struct {
 	// Noun names the resource in messages, such as "OpenStack resource".
 	Noun string
@@ -188,15 +189,21 @@ func DriftMessage(noun string, drift []string) string {
 		". Correct it there, or delete and create the object to have another made")
 }
 
-// arrange sorts conditions into the order of External, and reports whether the order has changed.
+// arrange puts Ready and Drifted behind Available and Progressing, and reports whether the order has changed. The
+// conditions of a single kind stay before or behind these four.
 func arrange(list []metav1.Condition) bool {
-	order := []string{Available, Progressing, Ready, Drifted} // Others have index -1.
-	compare := func(a, b metav1.Condition) int {
-		return cmp.Compare(slices.Index(order, a.Type), slices.Index(order, b.Type))
+	order := []string{Available, Progressing, Ready, Drifted}
+	place := func(c metav1.Condition) int {
+		if i := slices.Index(order, c.Type); i >= 0 {
+			return i
+		}
+		return len(order)
 	}
-	if slices.IsSortedFunc(list, compare) {
+	compare := func(a, b metav1.Condition) int { return cmp.Compare(place(a), place(b)) }
+	first := slices.IndexFunc(list, func(c metav1.Condition) bool { return place(c) < len(order) })
+	if first < 0 || slices.IsSortedFunc(list[first:], compare) {
 		return false
 	}
-	slices.SortStableFunc(list, compare)
+	slices.SortStableFunc(list[first:], compare)
 	return true
 }

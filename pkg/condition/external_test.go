@@ -166,8 +166,13 @@ func TestExternalAmend(t *testing.T) {
 			[]metav1.Condition{available, failed, cond("Ready", "False", "InvalidConfiguration")},
 		},
 		"another order": {
-			"a kind's own conditions come first", published,
+			"a kind's own conditions stay behind", published,
 			[]metav1.Condition{done, available, loading},
+			[]metav1.Condition{available, done, loading},
+		},
+		"another order behind": {
+			"a kind's own conditions stay before", published,
+			[]metav1.Condition{loading, done, available},
 			[]metav1.Condition{loading, available, done},
 		},
 		"nothing is known yet": {"no pass has ended", summed, nil, nil},
@@ -268,18 +273,24 @@ var passes = rapid.Custom(func(t *rapid.T) condition.Pass {
 	}
 })
 
-// TestExternalPasses: after any passes, the conditions are in the published order, only a serving
+// TestExternalPasses: after any passes, the conditions are in the published order, and Downloading is where it was set:
+// before the others, or after Available and Progressing were there. Only a serving
 // resource makes an object Ready, and the same pass changes nothing. A switch of Summary and back gives the
 // same list.
 func TestExternalPasses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := []metav1.Condition{{Type: "Downloading", Status: metav1.ConditionTrue, Reason: "Success"}}
+		loading := metav1.Condition{Type: "Downloading", Status: metav1.ConditionTrue, Reason: "Success"}
+		list, order := []metav1.Condition{loading}, []string{"Downloading", "Available", "Progressing", "Ready", "Drifted"}
+		if rapid.Bool().Draw(t, "loads later") {
+			list, order = nil, []string{"Available", "Progressing", "Ready", "Drifted", "Downloading"}
+		}
 		var last condition.Pass
 		for _, pass := range rapid.SliceOfN(passes, 1, 4).Draw(t, "passes") {
 			summed.Set(&list, pass)
+			condition.Set(&list, loading)
 			last = pass
 		}
-		checkConditions(t, list, last)
+		checkConditions(t, list, last, order)
 		before := texts(list)
 		if summed.Set(&list, last) || texts(list) != before {
 			t.Fatalf("the same pass changed\n%s\nto\n%s", before, texts(list))
@@ -296,9 +307,8 @@ func TestExternalPasses(t *testing.T) {
 
 // checkConditions checks the order of conditions, and the conditions Ready, Progressing and Drifted, after a
 // pass.
-func checkConditions(t *rapid.T, list []metav1.Condition, last condition.Pass) {
+func checkConditions(t *rapid.T, list []metav1.Condition, last condition.Pass, order []string) {
 	t.Helper()
-	order := []string{"Downloading", "Available", "Progressing", "Ready", "Drifted"}
 	serves := last.Outcome.IsDone() && (last.Sight == condition.Serving || last.Deleting)
 	types := make([]string, 0, len(list))
 	for _, c := range list {

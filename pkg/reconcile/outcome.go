@@ -136,6 +136,15 @@ func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 // because the object of the pass was deleted meanwhile. Another pass follows, so a status need not report the failure.
 func (o Outcome) IsSuperseded() bool { return o.isGone() || apierrors.IsConflict(o.err) }
 
+// ReasonPassing is the reason of a wait that usually ends in a moment, such as for a cache that
+// does not show a write of this operator yet.
+const ReasonPassing = "Passing"
+
+// IsPassing reports whether the status stays as it was, because another pass follows in a moment:
+// the worst [Finding] has [ReasonPassing], or the attempt [Outcome.IsSuperseded]. A condition that
+// was False for a moment would tell a user of a fault that is none.
+func (o Outcome) IsPassing() bool { return o.IsSuperseded() || o.Worst().Reason == ReasonPassing }
+
 func (o Outcome) isGone() bool {
 	_, isGone := errors.AsType[goneError](o.err)
 	return isGone

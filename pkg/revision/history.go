@@ -218,8 +218,8 @@ func (h *History) revisionOf(parent client.Object, number int64, content any) (*
 	return revision, nil
 }
 
-// canonical returns the JSON of a value as the API server writes it, with sorted keys. The API server decodes and encodes
-// data when somebody patches metadata, and refuses the patch if a byte of data is another one: "data: field is
+// canonical returns the JSON of a value as the API server writes it, with sorted keys. The API server decodes and
+// encodes data when somebody patches metadata, and refuses the patch if a byte of data differs: "data: field is
 // immutable". The garbage collector could then not remove the ownerReference after `kubectl delete --cascade=orphan`.
 func canonical(content any) ([]byte, error) {
 	text, err := json.Marshal(content)

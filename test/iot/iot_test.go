@@ -54,6 +54,7 @@ func TestIot(t *testing.T) {
 		"provisioning upgrades":                 testProvisionUpgrades,
 		"concurrent deprovision":                testConcurrentDeprovision,
 		"commands":                              testCommands,
+		"conditions are calm":                   testCalm,
 		"questions":                             testQuestions,
 		"restored in an upgrade":                testRestoredUpgrade,
 		"restored and kept":                     testRestoredKept,

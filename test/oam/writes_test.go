@@ -5,34 +5,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// states returns the states of an object, each time that the API server stores one, until stop is called.
-func (w *world) states(kind, name string) (stop func() []*unstructured.Unstructured) {
-	w.T.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(w.blank(kind, name).GroupVersionKind())
-	watched, err := w.C.Watch(w.T.Context(), list, client.InNamespace(w.NS), client.MatchingFields{"metadata.name": name})
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	first := (<-watched.ResultChan()).Object.(*unstructured.Unstructured)
-	return func() []*unstructured.Unstructured {
-		last := w.get(kind, name, nil).GetResourceVersion()
-		defer watched.Stop()
-		states := []*unstructured.Unstructured{first}
-		for states[len(states)-1].GetResourceVersion() != last {
-			event := <-watched.ResultChan()
-			if event.Type != watch.Modified {
-				w.T.Fatalf("event %s of %s %s", event.Type, kind, name)
-			}
-			states = append(states, event.Object.(*unstructured.Unstructured))
-		}
-		return states
-	}
-}
+	"github.com/kinship-dev/kinship/internal/testenv"
+)
 
 // testQuietChange: the change of a Component costs one write of its application's status. Synced stays True while the
 // revision is on its way, and status.workloads names the current revision alone, also with a trait that has a workload
@@ -43,7 +18,7 @@ func testQuietChange(t *testing.T) {
 		w.write(bare("quiet", 1))
 		w.write(application("app", "componentName: quiet") + trait)
 		w.get("ApplicationConfiguration", "app", synced(""))
-		stop := w.states("ApplicationConfiguration", "app")
+		watched := testenv.WatchVersions(t, w.C, w.blank("ApplicationConfiguration", "app").GroupVersionKind(), w.NS, "app")
 		w.change("Component", "quiet", int64(2), "spec", "workload", "spec", "key")
 		w.get("Bar", workload, field(2, "spec", "key"))
 		w.get("ApplicationConfiguration", "app", func(u *unstructured.Unstructured) error {
@@ -54,7 +29,7 @@ func testQuietChange(t *testing.T) {
 			return fmt.Errorf("status.workloads is %v", workloads)
 		})
 		w.marker("marker")
-		states := stop()
+		states := watched.Until(w.get("ApplicationConfiguration", "app", nil).GetResourceVersion())
 		if len(states) != 2 {
 			t.Errorf("with %q: %d writes, want 1", trait, len(states)-1)
 		}

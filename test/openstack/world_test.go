@@ -269,8 +269,12 @@ func (w *world) available(kind string, names ...string) {
 		w.has(kind, name, "Progressing", isUpToDate)
 		published := []string{"Available", "Progressing"}
 		u := w.get(kind, name)
-		if _, generation := find(u, "Downloading"); kind == "Image" && generation >= 0 {
+		// The first condition of an Image that waited for nothing, and the last of another.
+		switch slices.Index(conditionTypes(u), "Downloading") {
+		case 0:
 			published = append([]string{"Downloading"}, published...)
+		case 2:
+			published = append(published, "Downloading")
 		}
 		if diff := cmp.Diff(published, conditionTypes(u)); diff != "" {
 			w.t.Errorf("conditions of %s/%s (-want +got):\n%s", kind, name, diff)

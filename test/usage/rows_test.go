@@ -22,6 +22,8 @@ var patientRows = []row{
 
 // rows are in the order of the table in specs/usage.md.
 var rows = []row{
+	{"conditions are calm", testCalm},
+
 	// using object gone -> used object deletable
 	{"release", testRelease},
 	{"release with the last user", testReleaseWithTheLast},

@@ -134,7 +134,7 @@ func (r *applicationReconciler) unrendered(p *applicationPass, err error) reconc
 	} else {
 		since, _ := r.unrecorded.LoadOrStore(p.id, time.Now())
 		if rest := workloadPatience - time.Since(since.(time.Time)); rest > 0 {
-			return reconcile.WaitFor(rest, reasonPassing, "%s", err)
+			return reconcile.WaitFor(rest, reconcile.ReasonPassing, "%s", err)
 		}
 	}
 	return reconcile.Refuse(reasonError, "%s", err)
@@ -188,7 +188,7 @@ func (a application) objects() []*unstructured.Unstructured {
 func (r *applicationReconciler) conclude(
 	ctx context.Context, p *applicationPass, outcome reconcile.Outcome,
 ) reconcile.Outcome {
-	if isPassing(outcome) || (p.DeletionTimestamp != nil && outcome.IsDone()) {
+	if outcome.IsPassing() || (p.DeletionTimestamp != nil && outcome.IsDone()) {
 		return outcome
 	}
 	p.Status.ObservedGeneration = p.Generation

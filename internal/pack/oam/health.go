@@ -63,7 +63,7 @@ func (r scopeReconciler) sumUp(ctx context.Context, p *scopePass) reconcile.Outc
 		if obstacle.IsDone() { // The health of children tells what is in them.
 			obstacle = r.permittedFor(ctx, p.obj, "get", kindsBelow(id, all[id].Members())...)
 		}
-		if isPassing(obstacle) {
+		if obstacle.IsPassing() {
 			return obstacle
 		}
 		outcome = outcome.And(obstacle)

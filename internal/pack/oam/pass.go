@@ -44,7 +44,7 @@ func (c controller[T]) pass() *reconcile.Pass[*pass[T]] {
 			return &pass[T]{id: id, obj: obj.DeepCopyObject().(T), recorded: obj.(T)}
 		},
 		Conclude: func(ctx context.Context, p *pass[T], outcome reconcile.Outcome) reconcile.Outcome {
-			if isPassing(outcome) || p.obj.GetDeletionTimestamp() != nil {
+			if outcome.IsPassing() || p.obj.GetDeletionTimestamp() != nil {
 				return outcome
 			}
 			setSynced(c.status(p.obj), outcome, p.left)

@@ -82,10 +82,10 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 const workloadPatience = 5 * time.Second
 
 // lacking returns an Outcome that waits for an object. During workloadPatience the Outcome is
-// reasonPassing, which writes no status: usually the operator is creating the workload.
+// reconcile.ReasonPassing, which writes no status: usually the operator is creating the workload.
 func lacking(p *scalerPass, format string, args ...any) reconcile.Outcome {
 	if rest := workloadPatience - time.Since(p.obj.CreationTimestamp.Time); rest > 0 {
-		return reconcile.WaitFor(rest, reasonPassing, format, args...)
+		return reconcile.WaitFor(rest, reconcile.ReasonPassing, format, args...)
 	}
 	return reconcile.Wait(reasonError, format, args...)
 }

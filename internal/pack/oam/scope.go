@@ -94,7 +94,7 @@ func (r *applicationReconciler) leaveScopes(ctx context.Context, p *applicationP
 			kinds = append(kinds, gk)
 		}
 	}
-	if outcome := r.engine.Use(p.id, kinds...); isPassing(outcome) {
+	if outcome := r.engine.Use(p.id, kinds...); outcome.IsPassing() {
 		return outcome // A kind that can't be watched does not hold the application.
 	}
 	var outcome reconcile.Outcome

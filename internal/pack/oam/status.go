@@ -6,19 +6,8 @@ import (
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
-const (
-	// reasonError is the only published reason of an outcome that is not done.
-	reasonError = oamv1alpha2.ReasonReconcileError
-	// reasonPassing is the reason of a wait that usually ends in a moment: the pass writes no
-	// status for reasonPassing.
-	reasonPassing = "Passing"
-)
-
-// isPassing reports whether a pass writes no status for an outcome, because the pass is repeated at
-// once.
-func isPassing(outcome reconcile.Outcome) bool {
-	return outcome.IsSuperseded() || outcome.Worst().Reason == reasonPassing
-}
+// reasonError is the only published reason of an outcome that is not done.
+const reasonError = oamv1alpha2.ReasonReconcileError
 
 // setSynced writes an outcome as the published condition Synced, and reports whether the condition
 // has changed. left says which fields are left to other field managers, and becomes the message of an object that is as

@@ -21,8 +21,11 @@ import (
 // holds any more first, whether the steps are done or not.
 func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) reconcile.Outcome {
 	ending := p.GetDeletionTimestamp() != nil
-	if p.deleted || (ending && outcome.IsDone()) {
+	switch {
+	case p.deleted || (ending && outcome.IsDone()):
 		return reconcile.Outcome{}
+	case outcome.IsPassing():
+		return outcome
 	}
 	if !ending {
 		outcome = outcome.And(r.replayFreed(ctx, p)).And(unservedVersions(p.usage, r.watcher))

@@ -38,6 +38,8 @@ const (
 const (
 	// glanceDownloads is the message of the condition Downloading while Glance imports.
 	glanceDownloads = "OpenStack downloads the data"
+	// notRequested is the message of the condition Downloading before the operator requests an import.
+	notRequested = "The data is about to be requested"
 	// unmarked is how long a Glance before Victoria may leave an image queued after POST
 	// import, without a property that shows the import. Until then, the condition Downloading
 	// shows that an import was requested.
@@ -86,13 +88,18 @@ func askedAt(o object, r *kit.Resource) (at time.Time, recorded bool) {
 }
 
 // tellImport completes the status from the properties of the image: an operator that was killed
-// after POST import has written neither status.downloadAttempts nor the condition Downloading.
+// after POST import has written neither status.downloadAttempts nor the condition Downloading. The
+// first condition of an Image that waits for nothing is Downloading, as in the published operator.
 func tellImport(o object, r *kit.Resource, now time.Time) {
 	if o.Spec.Resource == nil || o.Spec.Resource.Content == nil || r.String(marker) != string(o.UID) {
 		return // The image was not created for this object, so the operator does not fill it.
 	}
 	phase := phaseOf(o, r, now)
 	if phase == notAsked {
+		if meta.FindStatusCondition(o.Status.Conditions, downloadingType) == nil {
+			// Not True, which means that an import was requested.
+			downloading(o, metav1.ConditionUnknown, condition.ReasonProgressing, notRequested)
+		}
 		return
 	}
 	if o.Status.DownloadAttempts == nil {

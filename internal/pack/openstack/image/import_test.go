@@ -95,7 +95,7 @@ func TestTellImport(t *testing.T) {
 		attempts *int32
 		says     string
 	}{
-		{"nobody has asked", seen(queued), nil, ""},
+		{"nobody has asked", seen(queued), nil, notRequested},
 		{"a task waits for its turn", seen(queued, locked), new(int32(1)), glanceDownloads},
 		{"it is imported", seen("importing", locked, stores), new(int32(1)), glanceDownloads},
 		{"it has failed", seen(queued, stores), new(int32(1)), ""},
