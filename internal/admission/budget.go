@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,10 +30,16 @@ const (
 
 // budget bounds the memory of the reviews that are answered at the same time. Large and small reviews have a budget
 // each, so that a user who sends large objects can't delay the reviews of others.
-type budget struct{ small, large *semaphore.Weighted }
+type budget struct {
+	small, large *semaphore.Weighted
+	// waiting has a unit for each large review that waits.
+	waiting *semaphore.Weighted
+}
 
 func newBudget() *budget {
-	return &budget{semaphore.NewWeighted(smallBudget), semaphore.NewWeighted(largeBudget)}
+	return &budget{
+		semaphore.NewWeighted(smallBudget), semaphore.NewWeighted(largeBudget), semaphore.NewWeighted(waitingReviews),
+	}
 }
 
 // bounded lets a handler read a request as soon as the budget has room for the request. Without room within half of the
@@ -45,11 +52,8 @@ func (b *budget) bounded(hook http.Handler) http.Handler {
 				http.StatusRequestEntityTooLarge)
 			return
 		}
-		room := b.large
-		if size <= smallReview {
-			room = b.small
-		}
-		if err := acquire(r.Context(), room, size); err != nil {
+		room, err := b.acquire(r.Context(), size)
+		if err != nil {
 			refuseBusy(w, r)
 			return
 		}
@@ -59,12 +63,17 @@ func (b *budget) bounded(hook http.Handler) http.Handler {
 }
 
 // Bounds of one HTTP/2 connection. The API server sends many reviews by one connection. The connection takes as many
-// bytes as the unread reviews of all streams may have: reviews that wait for room must not stop reviews behind them.
+// bytes as the unread reviews of all streams may have: reviews that wait for room must not stop reviews behind them. A
+// client in Go begins at most 100 streams before it knows the bound of the server.
 const (
-	streamBuffer     = 64 << 10
-	streams          = 60
-	connectionBuffer = streams * streamBuffer // net/http ignores 4 MiB and more.
+	streams          = 100
+	streamBuffer     = 32 << 10
+	connectionBuffer = streams * streamBuffer
 )
+
+// waitingReviews is how many large reviews may wait for room. Each holds streamBuffer bytes and a stream. A review that
+// comes when so many wait is answered at once.
+const waitingReviews = 32
 
 func http2Bounds() *http.HTTP2Config {
 	return &http.HTTP2Config{
@@ -73,12 +82,25 @@ func http2Bounds() *http.HTTP2Config {
 	}
 }
 
-// acquire waits for room, but at most half of the time that the context has left.
-func acquire(ctx context.Context, room *semaphore.Weighted, size int64) error {
+// acquire takes room for a review of a size, and waits for the room at most half of the time that the context has left.
+func (b *budget) acquire(ctx context.Context, size int64) (*semaphore.Weighted, error) {
+	room := b.small
+	if size > smallReview {
+		room = b.large
+		if room.TryAcquire(size) {
+			return room, nil
+		}
+		if !b.waiting.TryAcquire(1) {
+			return nil, errTooManyWait
+		}
+		defer b.waiting.Release(1)
+	}
 	waiting, cancel := context.WithTimeout(ctx, timeLeft(ctx)/2)
 	defer cancel()
-	return room.Acquire(waiting, size)
+	return room, room.Acquire(waiting, size)
 }
+
+var errTooManyWait = errors.New("too many reviews wait")
 
 // longestUID is how many bytes of a review uidOf reads. The API server writes the uid first.
 const longestUID = 4 << 10

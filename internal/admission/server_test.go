@@ -114,12 +114,16 @@ func textAt(t *testing.T, address string) string {
 // started runs a Server until the end of the test, and returns its address.
 func started(t *testing.T, o Options, hook http.Handler) string {
 	t.Helper()
-	var err error
+	return startedServer(t, NewServer(o, NewMetrics()), hook)
+}
+
+func startedServer(t *testing.T, s *Server, hook http.Handler) string {
+	t.Helper()
+	o, err := &s.options, error(nil)
 	o.Host, o.Log = "127.0.0.1", testr.New(t)
 	if o.Port, err = freeport.Find(o.Host); err != nil {
 		t.Fatal(err)
 	}
-	s := NewServer(o, NewMetrics())
 	s.Register("/hook", hook)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

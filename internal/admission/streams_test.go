@@ -5,26 +5,27 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
 
-// TestUnreadReviews: large reviews of one user wait for room, and nobody reads them. Small reviews that come by the
-// same connection are answered meanwhile.
+// TestUnreadReviews: as many large reviews of one user as may wait do so, and nobody reads them. Another large review
+// is answered at once. Small reviews that come by the same connection are answered meanwhile.
 func TestUnreadReviews(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
-	url := started(t, Options{Certificates: newPaths(t)}, http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) {
-			if _, err := io.Copy(io.Discard, r.Body); err != nil {
-				t.Error(err)
-			}
-			if r.ContentLength > smallReview {
-				close(held)
-				<-release
-			}
-			_, _ = fmt.Fprint(w, "judged")
-		})) + "/hook/secret?timeout=10s"
+	server := NewServer(Options{Certificates: newPaths(t)}, NewMetrics())
+	url := startedServer(t, server, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			t.Error(err)
+		}
+		if r.ContentLength > smallReview {
+			close(held)
+			<-release
+		}
+		_, _ = fmt.Fprint(w, "judged by ", r.Proto)
+	})) + "/hook/secret?timeout=10s"
 	c := client(t)
 	send := func(size int) string {
 		response, err := post(t.Context(), c, url, bytes.NewReader(bytes.Repeat([]byte(" "), size)))
@@ -35,19 +36,25 @@ func TestUnreadReviews(t *testing.T) {
 		text, err := io.ReadAll(response.Body)
 		return fmt.Sprint(string(text), err)
 	}
-	const judged = "judged<nil>"
+	const judged, busy = "judged by HTTP/2.0<nil>", "try again in a few seconds"
 	first := make(chan string, 1)
 	go func() { first <- send(largeBudget) }()
 	<-held
 	var refused atomic.Int32
 	answers := make(chan string)
-	const waiting = 10
-	for range waiting {
+	for range waitingReviews {
 		go func() {
 			answer := send(2 << 20)
 			refused.Add(1)
 			answers <- answer
 		}()
+	}
+	for server.budget.waiting.TryAcquire(1) { // Fewer than waitingReviews wait.
+		server.budget.waiting.Release(1)
+		runtime.Gosched()
+	}
+	if answer := send(2 << 20); !strings.Contains(answer, busy) {
+		t.Errorf("one large review more is answered by %s", answer)
 	}
 	for i := range 20 {
 		if answer := send(smallReview); answer != judged {
@@ -57,8 +64,8 @@ func TestUnreadReviews(t *testing.T) {
 	if n := refused.Load(); n > 0 {
 		t.Errorf("the small reviews waited until %d large ones were refused", n)
 	}
-	for range waiting {
-		if answer := <-answers; !strings.Contains(answer, "try again in a few seconds") {
+	for range waitingReviews {
+		if answer := <-answers; !strings.Contains(answer, busy) {
 			t.Errorf("a large review is answered by %s", answer)
 		}
 	}

@@ -17,7 +17,8 @@ import (
 
 // Defaults of [Limits].
 const (
-	// DefaultConnections is a bound that costs at most about 16 MB: a TLS connection costs about 31 KB.
+	// DefaultConnections is a bound that costs at most about 16 MB: a TLS connection costs about 31 KB,
+	// without the bodies that its clients have sent and no handler has read.
 	DefaultConnections = 512
 	// DefaultHandshake is the time for a TLS handshake.
 	DefaultHandshake = 5 * time.Second

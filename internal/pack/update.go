@@ -1,13 +1,13 @@
 package pack
 
 import (
-	"encoding/json"
 	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
@@ -19,8 +19,9 @@ func KeepsSpec(req admission.Request) bool {
 }
 
 // OnlyReleases reports whether an update does nothing but remove finalizers and owner references. The garbage collector
-// writes so after `kubectl delete --cascade=orphan`. A webhook that keeps an object from others allows such an update,
-// or neither the object nor its owner could be deleted. The garbage collector also writes blockOwnerDeletion.
+// writes so after `kubectl delete --cascade=orphan`. A webhook that keeps an object from users allows the garbage
+// collector to do so, or neither the object nor its owner could be deleted. The garbage collector also writes
+// blockOwnerDeletion.
 func OnlyReleases(req admission.Request) bool {
 	old, now, ok := states(req)
 	if !ok || !isSubset(now.GetFinalizers(), old.GetFinalizers()) || !isSubset(owners(now), owners(old)) {

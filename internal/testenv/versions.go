@@ -3,6 +3,7 @@ package testenv
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,6 +16,7 @@ import (
 type Versions struct {
 	t       *testing.T
 	watched watch.Interface
+	last    string // metadata.resourceVersion of the last version that was returned
 }
 
 // WatchVersions watches an object, which need not exist yet.
@@ -28,12 +30,15 @@ func WatchVersions(t *testing.T, c client.WithWatch, gvk schema.GroupVersionKind
 		t.Fatalf("testenv: watch %s %s: %v", gvk.Kind, name, err)
 	}
 	t.Cleanup(watched.Stop)
-	return &Versions{t, watched}
+	return &Versions{t: t, watched: watched}
 }
 
 // Until returns the versions since the last call, up to the version with a metadata.resourceVersion.
 func (v *Versions) Until(resourceVersion string) []*unstructured.Unstructured {
 	v.t.Helper()
+	if v.last == resourceVersion {
+		return nil
+	}
 	return v.until(func(_ watch.Event, u *unstructured.Unstructured) bool {
 		return u.GetResourceVersion() == resourceVersion
 	})
@@ -48,51 +53,57 @@ func (v *Versions) UntilDeleted() []*unstructured.Unstructured {
 func (v *Versions) until(isLast func(watch.Event, *unstructured.Unstructured) bool) []*unstructured.Unstructured {
 	v.t.Helper()
 	var all []*unstructured.Unstructured
-	for event := range v.watched.ResultChan() {
-		u, isObject := event.Object.(*unstructured.Unstructured)
-		if !isObject {
-			v.t.Fatalf("testenv: the watch has ended with %v", event.Object)
-		}
-		if event.Type != watch.Deleted {
-			all = append(all, u)
-		}
-		if isLast(event, u) {
-			return all
+	for late := time.After(eventuallyTimeout); ; {
+		select {
+		case <-late:
+			v.t.Fatalf("testenv: the watch has not shown the version within %v, after %d versions", eventuallyTimeout, len(all))
+		case event, isOpen := <-v.watched.ResultChan():
+			u, isObject := event.Object.(*unstructured.Unstructured)
+			if !isOpen || !isObject {
+				v.t.Fatalf("testenv: the watch has ended with %v", event.Object)
+			}
+			if event.Type != watch.Deleted {
+				all = append(all, u)
+				v.last = u.GetResourceVersion()
+			}
+			if isLast(event, u) {
+				return all
+			}
 		}
 	}
-	v.t.Fatal("testenv: the watch has ended")
-	return nil
 }
 
-// Relapses describes the conditions of types that were True, then were not, and were True again: a user who waits for
-// the condition, or an alert, was told of a fault that was none.
+// Relapses describes the conditions of types that were True and ceased to be, before the deletion of the object began.
+// A user who waits for the condition, or an alert, was told of a fault that was none.
 func Relapses(versions []*unstructured.Unstructured, types ...string) []string {
-	return relapses(versions, types, func(condition) int64 { return 0 })
+	return relapses(versions, types, false)
 }
 
-// RelapsesOfGeneration is like Relapses, but a condition may cease to be True for a change of spec: what counts is
-// within one observedGeneration.
+// RelapsesOfGeneration is like Relapses, but a condition may cease to be True with a change of spec: what counts is
+// within one metadata.generation.
 func RelapsesOfGeneration(versions []*unstructured.Unstructured, types ...string) []string {
-	return relapses(versions, types, func(c condition) int64 { return c.generation })
+	return relapses(versions, types, true)
 }
 
-func relapses(
-	versions []*unstructured.Unstructured, types []string, period func(condition) int64,
-) []string {
+func relapses(versions []*unstructured.Unstructured, types []string, perGeneration bool) []string {
 	var found []string
 	for _, kind := range types {
-		was, since := map[int64]bool{}, map[int64]string{}
+		was, generation := false, int64(0)
 		for _, u := range versions {
 			c := conditionOf(u, kind)
-			p := period(c)
-			switch {
-			case was[p] && !c.isTrue && since[p] == "":
-				since[p] = c.text
-			case c.isTrue && since[p] != "":
-				found = append(found, fmt.Sprintf("%s was True, then %s, and True again", kind, since[p]))
-				since[p] = ""
+			if u.GetDeletionTimestamp() != nil {
+				break
 			}
-			was[p] = was[p] || c.isTrue
+			if perGeneration && c.isTrue && c.generation < u.GetGeneration() {
+				continue // The condition is about the former spec.
+			}
+			if perGeneration && generation != u.GetGeneration() {
+				was, generation = false, u.GetGeneration()
+			}
+			if was && !c.isTrue {
+				found = append(found, fmt.Sprintf("%s was True, then %s in generation %d", kind, c.text, u.GetGeneration()))
+			}
+			was = c.isTrue
 		}
 	}
 	return found

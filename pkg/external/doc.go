@@ -8,10 +8,10 @@
 //
 // # A pass
 //
-// A pass is a [reconcile.Pass]. [reconciler.steps] lists the steps in order, and each step is in a
-// file of its own. The steps of an object that exists, in short:
+// A pass is a [reconcile.Pass]. [reconciler.steps] lists the steps in order. The
+// steps of an object that exists, with their files, in short:
 //
-//  1. resolveReferences: the condition names every target that is missing or not ready (resolve.go);
+//  1. resolveReferences: the condition names every target that is missing or not ready (connect.go);
 //  2. restoreFinalizers: finalizers that a user removed are put back (guards.go);
 //  3. endIfSettled: if nothing changed since the last pass, no request is sent (settled.go);
 //  4. setOwners and connect: owner references are set, and credentials become an [Actuator]
@@ -19,7 +19,7 @@
 //  5. guardTargets: guards on the targets, then the operator's finalizer. Before a creation, one
 //     request writes the owner references, the finalizer and an intent (guards.go, intent.go);
 //  6. obtainResource: the resource is read by id, imported, found by an earlier intent, or created
-//     (obtain.go, import.go, attempt.go, create.go);
+//     (obtain.go, operation.go, create.go);
 //  7. correctResource: fields of the resource that differ from the spec are updated (correct.go).
 //
 // [reconciler.conclude] writes the status, once, if the status changed (status.go).
@@ -27,7 +27,7 @@
 // # Deletion
 //
 // The steps of a deleted object wait until the operator's finalizer is the last: the other finalizers
-// are guards, and their sources still need the resource (awaitfinalizers.go). For example, a deleted
+// are guards, and their sources still need the resource (cascade.go). For example, a deleted
 // Network waits for its Subnets. Then the step deleteResource calls [Actuator.Delete]. If the resource
 // is [Missing] already, the step is done (delete.go).
 //
@@ -37,7 +37,7 @@
 // The cloud may delete the resources of owned objects with the resource of the owner
 // ([Kind.Cascades]). Then a single [Actuator.Delete] serves a whole tree, and waits for users of any
 // part of the tree (cascade.go). Objects whose resources were inside the deleted resource
-// ([Kind.Within]) end without a request (container.go), and are deleted with their owner (owned.go).
+// ([Kind.Within]) end without a request (occupancy.go), and are deleted with their owner (stray.go).
 //
 // # Decisions
 //

@@ -331,7 +331,7 @@ func (e *Engine) concernsItself(old, now client.Object) bool {
 }
 
 // isReleased reports whether a user removed the intent of another object from a restored object
-// (restored.go).
+// (intent.go).
 func (e *Engine) isReleased(old, now client.Object) bool {
 	key := IntentAnnotation(e.Group)
 	return old.GetAnnotations()[key] != now.GetAnnotations()[key] && isForeign(e.Group, old)

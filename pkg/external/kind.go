@@ -183,7 +183,7 @@ type Identity struct {
 	Marker types.UID
 	// Unfinished says that Marker is in a field that people read, such as the description of a floating IP,
 	// until [Actuator.Update] writes the text of the spec. No other object imports a resource with Unfinished
-	// (complete.go).
+	// (create.go).
 	Unfinished bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -79,4 +80,85 @@ func failureOf(obj Object) *metav1.Condition {
 		return nil
 	}
 	return c
+}
+
+// States of objects, the values of the label state of kinship_external_objects.
+const (
+	stateReady    = "ready"
+	stateWaiting  = "waiting"  // for a target, or for the end of a change
+	stateFailing  = "failing"  // and tried again
+	stateStuck    = "stuck"    // until a person changes the spec or a target
+	stateDeleting = "deleting" // still held, or not deleted yet
+)
+
+// objectsMetric counts the objects of the caches at each scrape. A counter that each event increments or
+// decrements would stay wrong after a single mistake.
+type objectsMetric struct {
+	engine *Engine
+	desc   *prometheus.Desc
+	// waiting counts objects without a turn, and open counts the open circuits (turns.counts).
+	waiting, open *prometheus.Desc
+}
+
+// Metrics returns the metrics of the engine: kinship_external_objects by group, kind and state,
+// kinship_external_objects_without_turn by group and kind, and kinship_external_open_circuits by group and
+// kind. Register the Collector after [Engine.Start].
+func (e *Engine) Metrics() prometheus.Collector {
+	kinds := []string{"group", "kind"}
+	return objectsMetric{
+		e, prometheus.NewDesc("kinship_external_objects",
+			"Objects that stand for resources outside of Kubernetes.", append(slices.Clone(kinds), "state"), nil),
+		prometheus.NewDesc("kinship_external_objects_without_turn",
+			"Objects that wait for a turn to call their place.", kinds, nil),
+		prometheus.NewDesc("kinship_external_open_circuits",
+			"Places, each counted for each namespace, that fail or do not answer and are asked less often.", kinds, nil),
+	}
+}
+
+// Graph returns the metrics of the edges between objects ([engine.Engine.Metrics]).
+func (e *Engine) Graph(pack string) prometheus.Collector { return e.core.Metrics(pack) }
+
+// Describe implements prometheus.Collector. Describe sends no descriptions, so that the engines of several
+// packs can be registered: their kinds differ.
+func (m objectsMetric) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (m objectsMetric) Collect(metrics chan<- prometheus.Metric) {
+	for _, k := range *m.engine.kinds.Load() {
+		counts := map[string]int{}
+		for _, obj := range m.engine.core.List(k.gk()) {
+			counts[stateOf(obj.(Object))]++
+		}
+		for _, state := range []string{stateReady, stateWaiting, stateFailing, stateStuck, stateDeleting} {
+			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(counts[state]),
+				k.gvk.Group, k.gvk.Kind, state)
+		}
+		waiting, open := k.turns.counts(k.gk())
+		metrics <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(waiting), k.gvk.Group, k.gvk.Kind)
+		metrics <- prometheus.MustNewConstMetric(m.open, prometheus.GaugeValue, float64(open), k.gvk.Group, k.gvk.Kind)
+	}
+}
+
+// waitingReasons are the reasons of condition Progressing while an object waits.
+var waitingReasons = []string{
+	condition.ReasonProgressing, condition.ReasonWaitingForOwner, condition.ReasonWaitingForReference,
+	condition.ReasonCreating, condition.ReasonUpdating, condition.ReasonDeleting, condition.ReasonInUse,
+}
+
+// stateOf returns the state of an object, such as stateReady, from the condition Progressing.
+func stateOf(obj Object) string {
+	if obj.GetDeletionTimestamp() != nil {
+		return stateDeleting
+	}
+	c := meta.FindStatusCondition(obj.GetExternalStatus().Conditions, condition.Progressing)
+	switch {
+	case c == nil || c.ObservedGeneration != obj.GetGeneration() || slices.Contains(waitingReasons, c.Reason):
+		return stateWaiting
+	case c.Status == metav1.ConditionTrue: // TransientError or, with Specific, the reason of the cloud.
+		return stateFailing
+	case c.Reason == condition.ReasonSuccess:
+		return stateReady
+	default:
+		return stateStuck
+	}
 }

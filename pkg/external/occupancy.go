@@ -1,13 +1,18 @@
 package external
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
 // record.uses lists the resources that an object's resource uses, according to its status, and
@@ -196,3 +201,86 @@ func (k *kind) cloudOf(obj Object) string {
 	}
 	return k.cloud(obj.GetExternalStatus().Place)
 }
+
+// The cloud refuses to delete a resource that is in use ([Busy]). Usually the users of the resource are
+// being deleted too, and Actuator.Delete succeeds a moment later. Delete is repeated at once when the last
+// object that used the resource is gone (occupancy.go). A user may have no object, such as a port that
+// Neutron created for its own needs. Delete is then repeated every busyPause for busyPeriod, and after
+// busyPeriod with the back-off of other failures.
+const (
+	busyPause  = 2 * time.Second
+	busyPeriod = time.Minute
+)
+
+// refusal is the error of a refused Delete (err), the time of the first refusal (since), and the time of
+// the next attempt (next).
+type refusal struct {
+	since, next time.Time
+	err         error
+}
+
+// untilFree returns the pause before the next Actuator.Delete of a busy resource. untilFree is 0 if the
+// last user of the resource has ended (records.isDeletionFree).
+func (r *reconciler[K, R]) untilFree(p *pass[K, R]) time.Duration {
+	if r.engine.records.isDeletionFree(p.record) {
+		return 0
+	}
+	return max(0, p.record.busy.next.Sub(r.engine.Clock.Now()))
+}
+
+// awaitFree waits until the time refusal.next.
+func (r *reconciler[K, R]) awaitFree(p *pass[K, R]) reconcile.Outcome {
+	return reconcile.Retry(r.untilFree(p), condition.ReasonTransientError, p.record.busy.err)
+}
+
+// wasBusy plans the next Actuator.Delete after an error of class [Busy].
+func (r *reconciler[K, R]) wasBusy(p *pass[K, R], err error) reconcile.Outcome {
+	r.engine.records.refuseDeletion(p.record)
+	busy, now := &p.record.busy, r.engine.Clock.Now()
+	if busy.since.IsZero() {
+		busy.since = now
+	}
+	busy.next, busy.err = time.Time{}, err
+	if r.engine.records.isDeletionFree(p.record) { // The last user ended after the refusal.
+		return reconcile.Retry(0, condition.ReasonTransientError, err)
+	}
+	if now.Sub(busy.since) >= busyPeriod {
+		return r.failed(p, err)
+	}
+	busy.next = now.Add(cmp.Or(errorOf(err).After, busyPause))
+	return r.awaitFree(p)
+}
+
+// Deleting a resource deletes the resources inside ([Kind.Within]), such as the networks of a resource
+// group. recordEnd notes the end of the group in record.container of each object below the ResourceGroup,
+// so that these objects end without a request each. After a restart record.container is empty, and
+// lookFirst reads each resource (cascade.go).
+
+// container is a deleted resource, which contained other resources.
+type container struct{ id, cloud string }
+
+// recordEnd notes the end of an owner's resource in record.container of the owned objects.
+func (r *reconciler[K, R]) recordEnd(p *pass[K, R], id string) {
+	if !r.kind.Cascades {
+		return
+	}
+	for _, owned := range r.engine.core.Owned(p.id) {
+		if obj := r.engine.core.Get(owned); obj != nil {
+			r.engine.records.of(owned, obj.GetUID()).container.Store(&container{id, p.cloud})
+		}
+	}
+}
+
+// wentWithOwner reports whether the resource of a deleted object was inside the deleted resource of
+// record.container.
+func (r *reconciler[K, R]) wentWithOwner(p *pass[K, R]) bool {
+	gone, id, cloud := p.record.endOf(), r.knownID(p), ""
+	if r.kind.Cloud != nil {
+		cloud = r.kind.Cloud(p.status().Place)
+	}
+	return r.kind.Within != nil && gone.id != "" && gone.cloud == cloud && r.kind.Within(id, gone.id)
+}
+
+// endOf returns record.container: a deleted resource that may have contained the object's resource. A Create
+// for the object resets the field (records.setAttempt).
+func (r *record) endOf() container { return ptr.Deref(r.container.Load(), container{}) }

@@ -81,7 +81,7 @@ type step[K Object, R any] = reconcile.Step[*pass[K, R]]
 
 // steps returns the steps of a pass over an object that exists (Live), and over a deleted object (Ending).
 // A step whose reconcile.Outcome is not done ends the pass. Each step is in a file of its own, such as
-// awaitFinalizers in awaitfinalizers.go.
+// awaitFinalizers in cascade.go.
 func (r *reconciler[K, R]) steps() *reconcile.Pass[*pass[K, R]] {
 	return &reconcile.Pass[*pass[K, R]]{
 		Read: r.read, Begin: r.begin, Conclude: r.conclude, Writes: &r.writes,

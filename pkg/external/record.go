@@ -37,7 +37,7 @@ type record struct {
 
 	// attempt is the creation without an answer, and attempted the time at which the creation began.
 	// incomplete says that the object has created its resource, and that correctResource has yet to correct
-	// the resource. No object imports an incomplete resource (complete.go).
+	// the resource. No object imports an incomplete resource (create.go).
 	attempt    cloudKey
 	attempted  time.Time
 	incomplete bool
@@ -61,12 +61,12 @@ type record struct {
 	visited bool
 	// deleting says that the cloud has accepted the deletion of the resource.
 	deleting atomic.Bool
-	// container is the deleted resource that contained the object's resource (container.go).
+	// container is the deleted resource that contained the object's resource (occupancy.go).
 	container atomic.Pointer[container]
 
 	// altered is when the resource of another object changed the object's resource (alter.go).
 	altered atomic.Pointer[time.Time]
-	// lookWanted says that a user requests a comparison by [LookNow] (looknow.go).
+	// lookWanted says that a user requests a comparison by [LookNow] (observer.go).
 	lookWanted atomic.Bool
 	// stray is the last version of a deleted object whose resource is still to be deleted (stray.go).
 	stray client.Object
@@ -108,7 +108,7 @@ type memory struct {
 	endsSince time.Time
 	// named are the holders that the status names (reconciler.awaitFinalizers). named may be nil.
 	named heldBy
-	// busy is the refusal of the last deletion, if the cloud answered Busy (busy.go).
+	// busy is the refusal of the last deletion, if the cloud answered Busy (occupancy.go).
 	busy refusal
 	// updating is the operation of an Update that has not ended (operation.go).
 	updating string

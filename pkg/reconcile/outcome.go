@@ -140,10 +140,15 @@ func (o Outcome) IsSuperseded() bool { return o.isGone() || apierrors.IsConflict
 // does not show a write of this operator yet.
 const ReasonPassing = "Passing"
 
-// IsPassing reports whether the status stays as it was, because another pass follows in a moment:
-// the worst [Finding] has [ReasonPassing], or the attempt [Outcome.IsSuperseded]. A condition that
-// was False for a moment would tell a user of a fault that is none.
-func (o Outcome) IsPassing() bool { return o.IsSuperseded() || o.Worst().Reason == ReasonPassing }
+// IsPassing reports whether the conditions stay as they were, because another pass follows in a
+// moment: all findings of the worst [State] have [ReasonPassing], or the attempt
+// [Outcome.IsSuperseded]. A condition that was False for a moment would tell a user of a fault that
+// is none. A caller that finds an Outcome passing for seconds writes the conditions.
+func (o Outcome) IsPassing() bool {
+	worst := o.Worst().State
+	lasts := func(f Finding) bool { return f.State == worst && f.Reason != ReasonPassing }
+	return o.IsSuperseded() || !o.IsDone() && !slices.ContainsFunc(o.findings, lasts)
+}
 
 func (o Outcome) isGone() bool {
 	_, isGone := errors.AsType[goneError](o.err)

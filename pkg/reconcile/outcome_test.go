@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -196,6 +198,29 @@ func TestOutcome(t *testing.T) {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})
+	}
+}
+
+// TestIsPassing: an outcome is passing if nothing in its worst state lasts, or if another client wrote first.
+func TestIsPassing(t *testing.T) {
+	passing := reconcile.WaitFor(time.Second, reconcile.ReasonPassing, "m")
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "a", errors.New("changed"))
+	for name, c := range map[string]struct {
+		outcome reconcile.Outcome
+		want    bool
+	}{
+		"done":                        {reconcile.Outcome{}, false},
+		"passing":                     {passing, true},
+		"passing, and waiting":        {passing.And(reconcile.Wait("R", "m")), false},
+		"waiting, and passing":        {reconcile.Wait("R", "m").And(passing), false},
+		"passing, and a better state": {passing.And(reconcile.Progress("R", "m")), true},
+		"passing, and a worse state":  {passing.And(reconcile.Refuse("R", "m")), false},
+		"conflict":                    {reconcile.Fail("R", conflict), true},
+		"another failure":             {reconcile.Fail("R", errors.New("e")), false},
+	} {
+		if got := c.outcome.IsPassing(); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
 }
 

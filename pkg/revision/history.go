@@ -133,7 +133,11 @@ func (h *History) Record(
 			return newest, reconcile.Outcome{}
 		}
 	}
-	revision, err := h.revisionOf(parent, last+1, content)
+	number, err := h.free(parent, last+1)
+	if err != nil {
+		return nil, reconcile.Fail(h.Reason, err)
+	}
+	revision, err := h.revisionOf(parent, number, content)
 	if err != nil {
 		return nil, reconcile.Refuse(h.Reason, "%s", err)
 	}
@@ -144,6 +148,25 @@ func (h *History) Record(
 		return nil, reconcile.Fail(h.Reason, fmt.Errorf("create ControllerRevision/%s: %w", revision.Name, err))
 	}
 	return revision, reconcile.Outcome{}
+}
+
+// free returns the first number, from a number on, that no revision of a former object of the same name has. After
+// `kubectl delete --cascade=orphan`, the revisions of the former object stay.
+func (h *History) free(parent client.Object, number int64) (int64, error) {
+	id := object.Of(parent, h.Parent.GroupKind())
+	found, err := h.GetIndexer().ByIndex(byParent, id.String())
+	if err != nil {
+		return 0, fmt.Errorf("list the revisions of %s: %w", id, err)
+	}
+	taken := map[string]bool{}
+	for _, f := range found {
+		revision := f.(*appsv1.ControllerRevision)
+		taken[revision.Name] = metav1.GetControllerOf(revision) == nil
+	}
+	for taken[nameOf(parent, number)] {
+		number++
+	}
+	return number, nil
 }
 
 // newest returns the newest revision of an object, or nil. If the status of the object has a later

@@ -167,7 +167,7 @@ func TestPatchedMetadata(t *testing.T) {
 func TestLateCache(t *testing.T) {
 	w := newWorld(t)
 	foreign := &appsv1.ControllerRevision{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.parent.Namespace, Name: "web-v1", Labels: map[string]string{label: "web"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.parent.Namespace, Name: "web-v1"},
 		Data:       runtime.RawExtension{Raw: []byte("{}")}, Revision: 1,
 	}
 	w.must(w.Client.Create(t.Context(), foreign))
@@ -175,7 +175,6 @@ func TestLateCache(t *testing.T) {
 	if _, outcome := w.record("a", 0); outcome.Message() != taken {
 		t.Errorf("outcome %q, want %q", outcome.Message(), taken)
 	}
-	w.await() // A label makes no revision.
 	w.must(w.Client.Delete(t.Context(), foreign))
 	w.made("a", 1)
 	w.await("web-v1")
@@ -189,6 +188,27 @@ func TestLateCache(t *testing.T) {
 	if same, outcome := w.record("a", 1); !outcome.IsDone() || same.Name != "web-v1" { // The status knows better.
 		t.Errorf("revision %v, outcome %q, want web-v1", same, outcome.Message())
 	}
+}
+
+// TestFormerRevisions: a revision that an object of the same name left is no revision of the object, and its number is
+// left out.
+func TestFormerRevisions(t *testing.T) {
+	w := newWorld(t)
+	former := &appsv1.ControllerRevision{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.parent.Namespace, Name: "web-v1", Labels: map[string]string{label: "web"}},
+		Data:       runtime.RawExtension{Raw: []byte(`{"spec":"a"}`)}, Revision: 1,
+	}
+	w.must(w.Client.Create(t.Context(), former))
+	testenv.Eventually(t, func() error {
+		if n := len(w.GetIndexer().List()); n != 1 {
+			return fmt.Errorf("the cache has %d revisions", n)
+		}
+		return nil
+	})
+	if r, outcome := w.record("a", 0); !outcome.IsDone() || r.Name != "web-v2" || r.Revision != 2 {
+		t.Errorf("revision %v, outcome %q, want web-v2", r, outcome.Message())
+	}
+	w.await("web-v2")
 }
 
 // TestPrune deletes the oldest revisions that nobody uses, and never the newest.

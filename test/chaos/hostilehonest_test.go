@@ -159,14 +159,23 @@ func (h *honest) startWork() (end func()) {
 
 // usageRound protects something, fails to delete it, and releases it.
 func (h *honest) usageRound(i int) error {
-	for _, obj := range []client.Object{h.used(i), h.using(i), h.usage(i)} {
-		if err := h.insist(func(ctx context.Context) error {
-			return ignoreExists(h.c.Create(ctx, obj.DeepCopyObject().(client.Object)))
-		}); err != nil {
-			return err
+	create := func(objects ...client.Object) error {
+		for _, obj := range objects {
+			if err := h.insist(func(ctx context.Context) error {
+				return ignoreExists(h.c.Create(ctx, obj.DeepCopyObject().(client.Object)))
+			}); err != nil {
+				return err
+			}
 		}
+		return nil
 	}
-	if err := h.latencies.measure(func() error {
+	if err := h.latencies.measure(control, func() error { return create(h.used(i), h.using(i)) }); err != nil {
+		return err
+	}
+	if err := create(h.usage(i)); err != nil {
+		return err
+	}
+	if err := h.latencies.measure(usageReady, func() error {
 		return h.insistEvery(latencyPause, func(context.Context) error { return h.isReady(i) })
 	}); err != nil {
 		return err

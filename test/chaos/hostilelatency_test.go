@@ -18,9 +18,15 @@ const (
 	latencyPause = 5 * time.Millisecond
 )
 
-// latencies are the times that Usages of the honest tenant took from their creation until they were Ready: before the
-// hostile tenant begins, and beside him. A time during which the operator was killed or a guard was missing is left
-// out.
+// Measured works of the honest tenant.
+const (
+	usageReady = "Usage created -> Ready"
+	// control is work in which Kinship has no part. What slows control down is the machine, which all share.
+	control = "two ConfigMaps created"
+)
+
+// latencies are the times that works of the honest tenant took, before the hostile tenant begins and beside him. A time
+// during which the operator was killed or a guard was missing is left out.
 type latencies struct {
 	// hostile is set when the hostile tenant begins.
 	hostile atomic.Bool
@@ -28,7 +34,7 @@ type latencies struct {
 	begun, ended atomic.Int64
 
 	mu            sync.Mutex
-	quiet, beside []time.Duration
+	quiet, beside map[string][]time.Duration // by work
 }
 
 // disturb begins a time whose latencies are left out, and returns its end.
@@ -37,8 +43,8 @@ func (l *latencies) disturb() (end func()) {
 	return func() { l.ended.Add(1) }
 }
 
-// measure records how long work took.
-func (l *latencies) measure(work func() error) error {
+// measure records how long a work took.
+func (l *latencies) measure(name string, work func() error) error {
 	hostile, ended, begun := l.hostile.Load(), l.ended.Load(), l.begun.Load()
 	start := time.Now()
 	if err := work(); err != nil {
@@ -50,11 +56,14 @@ func (l *latencies) measure(work func() error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if hostile {
-		l.beside = append(l.beside, took)
-	} else {
-		l.quiet = append(l.quiet, took)
+	if l.quiet == nil {
+		l.quiet, l.beside = map[string][]time.Duration{}, map[string][]time.Duration{}
 	}
+	all := l.quiet
+	if hostile {
+		all = l.beside
+	}
+	all[name] = append(all[name], took)
 	return nil
 }
 
@@ -64,7 +73,7 @@ func (l *latencies) awaitQuiet(t *testing.T) {
 	testenv.EventuallyWithin(t, hostilePatience, func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if n := len(l.quiet); n < quietRounds {
+		if n := len(l.quiet[usageReady]); n < quietRounds {
 			return fmt.Errorf("%d latencies are measured, want %d", n, quietRounds)
 		}
 		return nil
@@ -76,13 +85,16 @@ func (l *latencies) log(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for name, all := range map[string][]time.Duration{"before": l.quiet, "beside": l.beside} {
-		t.Logf("Usage Ready %s the hostile tenant: n=%d, median %v, p99 %v", name, len(all), part(all, 50), part(all, 99))
-	}
-	if len(l.quiet) > 0 && len(l.beside) > 0 {
-		ratio := func(percent int) float64 { return float64(part(l.beside, percent)) / float64(part(l.quiet, percent)) }
-		t.Logf("Usage Ready takes %.1f times as long beside the hostile tenant (median), %.1f times (p99)",
-			ratio(50), ratio(99))
+	for name, quiet := range l.quiet {
+		beside := l.beside[name]
+		if len(beside) == 0 {
+			continue
+		}
+		ratio := func(percent int) float64 { return float64(part(beside, percent)) / float64(part(quiet, percent)) }
+		t.Logf("%s: before the hostile tenant median %v, p99 %v (n=%d)",
+			name, part(quiet, 50), part(quiet, 99), len(quiet))
+		t.Logf("%s: beside the hostile tenant median %v, p99 %v (n=%d), %.1f and %.1f times as long",
+			name, part(beside, 50), part(beside, 99), len(beside), ratio(50), ratio(99))
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	iotv1alpha1 "github.com/kinship-dev/kinship/api/iot/v1alpha1"
+	oamv1alpha2 "github.com/kinship-dev/kinship/api/oam/v1alpha2"
 	protectionv1beta1 "github.com/kinship-dev/kinship/api/protection/v1beta1"
 	"github.com/kinship-dev/kinship/internal/options"
 	"github.com/kinship-dev/kinship/internal/testenv"
@@ -50,7 +51,7 @@ func TestTwoReplicas(t *testing.T) {
 			ports := []string{strconv.Itoa(testenv.FreePort(t)), strconv.Itoa(testenv.FreePort(t))}
 			service := newService(t, ports)
 			args := func(port string) []string {
-				return []string{"--leader-elect", "--webhook-port", port, "--packs", "usage,iot"}
+				return []string{"--leader-elect", "--webhook-port", port, "--packs", "usage,iot,oam"}
 			}
 			leader := operator.Exec(t, args(ports[0])...)
 			operator.Exec(t, append(args(ports[1]), "--install=false", "--adopt=false")...)
@@ -69,7 +70,7 @@ func (s scene) changeLeader(lost int, end func() error) {
 	s.protect(released + kept)
 	configMaps := s.watch(&corev1.ConfigMapList{}, nil)
 	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
-	clients := append(s.deleters(released, kept), attacker{"connectors", s.connect})
+	clients := append(s.deleters(released, kept), attacker{"connectors", s.connect}, attacker{"Components", s.compose})
 	_, stop := s.attack(clients)
 	before := s.leader()
 
@@ -239,6 +240,13 @@ func (s scene) deleteRefused(ctx context.Context, i int) error {
 func (s scene) connect(ctx context.Context, i int) error {
 	c := &iotv1alpha1.IotConnector{ObjectMeta: s.meta("hub", i)}
 	c.Spec.Containers = []iotv1alpha1.Container{{Type: "Normalization", Image: "none"}}
+	return s.c.Create(ctx, c, client.DryRunAll)
+}
+
+// compose creates a Component in a dry run, which both webhooks of the oam pack judge.
+func (s scene) compose(ctx context.Context, i int) error {
+	c := &oamv1alpha2.Component{ObjectMeta: s.meta("part", i)}
+	c.Spec.Workload.Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap"}`)
 	return s.c.Create(ctx, c, client.DryRunAll)
 }
 

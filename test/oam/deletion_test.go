@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kinship-dev/kinship/test/operator"
 )
@@ -79,9 +80,16 @@ func testDeletedComponent(t *testing.T) {
 			w.gone("Component", "db")
 			if how != metav1.DeletePropagationOrphan {
 				w.gone("ControllerRevision", "db-v2")
-			} else if owners := w.get("ControllerRevision", "db-v2", nil).GetOwnerReferences(); len(owners) > 0 {
+				return
+			}
+			if owners := w.get("ControllerRevision", "db-v2", nil).GetOwnerReferences(); len(owners) > 0 {
 				t.Errorf("owners of the revision are %v", owners)
 			}
+			// Another Component of the name does not take the revision over.
+			w.write(bare("db", 3))
+			w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
+			w.change("Component", "db", int64(4), "spec", "workload", "spec", "key")
+			w.get("Component", "db", field("db-v3", "status", "latestRevision", "name"))
 		})
 	}
 }
@@ -211,5 +219,36 @@ spec:
 			t.Fatal(err)
 		}
 		w.gone("Component", name)
+	}
+}
+
+// testForeignFinalizers: finalizers of others stay on an application, its Component, its workload and its scope, whatever
+// the operator writes, and hold them after their deletion.
+func testForeignFinalizers(t *testing.T) {
+	const foreign = "example.com/foreign"
+	w := newWorld(t)
+	w.write(healthScope)
+	w.write(bare("db", 1))
+	w.write(application("app", "componentName: db") + scopes)
+	w.get("HealthScope", "health", members(1))
+	marked := map[string]string{"ApplicationConfiguration": "app", "Component": "db", "Bar": "db", "HealthScope": "health"}
+	for kind, name := range marked {
+		u := w.blank(kind, name)
+		w.Update(u, func() { controllerutil.AddFinalizer(u, foreign) })
+	}
+	w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
+	w.get("Bar", "db", field(2, "spec", "key"))
+	for _, kind := range []string{"ApplicationConfiguration", "Component", "HealthScope", "Bar"} {
+		w.Delete(w.blank(kind, marked[kind]))
+	}
+	for kind, name := range marked {
+		u := w.get(kind, name, func(u *unstructured.Unstructured) error {
+			if got := u.GetFinalizers(); len(got) != 1 || got[0] != foreign || u.GetDeletionTimestamp() == nil {
+				return fmt.Errorf("finalizers of %s are %v", kind, got)
+			}
+			return nil
+		})
+		w.Update(u, func() { controllerutil.RemoveFinalizer(u, foreign) })
+		w.gone(kind, name)
 	}
 }

@@ -61,6 +61,8 @@ func TestOam(t *testing.T) {
 		"changed trait":           testChangedTrait,
 		"deletion":                testDeletion,
 		"deleted Component":       testDeletedComponent,
+		"foreign finalizers":      testForeignFinalizers,
+		"conditions are calm":     testCalm,
 		"questions":               testQuestions,
 		"quiet change":            testQuietChange,
 		"later fields":            testLaterFields,

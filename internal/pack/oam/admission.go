@@ -38,8 +38,11 @@ func (a *admitter) mutate(_ context.Context, req admission.Request) admission.Re
 	if err != nil {
 		return pack.Forbidden(err.Error())
 	}
+	if pack.KeepsSpec(req) {
+		return admission.Patched("", patches...)
+	}
 	short, err := a.replaceShortNames(req)
-	if err != nil && !pack.KeepsSpec(req) {
+	if err != nil {
 		return pack.Unprocessable(err.Error())
 	}
 	return admission.Patched("", append(patches, short...)...)
@@ -84,16 +87,16 @@ func (a *admitter) validate(_ context.Context, req admission.Request) admission.
 	if a.operators.Has(req.UserInfo.Username) {
 		return admission.Allowed("")
 	}
-	if pack.OnlyReleases(req) || req.Kind.Group == group && pack.KeepsSpec(req) {
-		return admission.Allowed("")
-	}
 	var err error
-	switch req.Kind.Kind {
-	case applicationKind.Kind:
+	switch kind := req.Kind.Kind; {
+	case kind == revisionKind.Kind && pack.IsKubernetesController(req.UserInfo.Username) && pack.OnlyReleases(req),
+		kind != revisionKind.Kind && pack.KeepsSpec(req):
+		return admission.Allowed("")
+	case kind == applicationKind.Kind:
 		err = decodeAndCheck(req, checkApplication)
-	case componentKind.Kind:
+	case kind == componentKind.Kind:
 		err = decodeAndCheck(req, checkComponent)
-	case revisionKind.Kind:
+	case kind == revisionKind.Kind:
 		return pack.Forbidden("only Kinship writes the ControllerRevisions of Components: change the Component instead")
 	}
 	if err != nil {

@@ -3,8 +3,10 @@ package usage
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
@@ -126,4 +128,24 @@ func (r *rig) countLocked() int {
 		r.t.Fatal(err)
 	}
 	return len(list.Items)
+}
+
+// TestUnlockUsed: the lock is removed with the last Usage of an object, and the finalizer with it.
+func TestUnlockUsed(t *testing.T) {
+	r := newRig(t)
+	used, first, last := configMap("used"), uses("first"), uses("last")
+	r.create(configMap("using"), used)
+	r.protect(first)
+	r.protect(last)
+	r.clock = clocktesting.NewFakePassiveClock(time.Now().Add(2 * time.Hour))
+	r.delete(first)
+	if r.pass(first) {
+		t.Error("Usage first still exists")
+	}
+	r.locked(used, true)
+	r.delete(last)
+	if r.pass(last) {
+		t.Error("Usage last still exists")
+	}
+	r.locked(used, false)
 }

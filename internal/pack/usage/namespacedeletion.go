@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
@@ -24,7 +25,7 @@ import (
 // A user who may delete a namespace may delete every object in the namespace.
 func (r *reconciler) deleteUsingFirst(ctx context.Context, p *pass) reconcile.Outcome {
 	if !slices.ContainsFunc(p.UsageStatus().Refused, func(r sharedv1alpha1.RefusedDeletion) bool {
-		return r.User == namespaceController || r.User == controllerManager
+		return r.User == pack.NamespaceController || r.User == pack.ControllerManager
 	}) {
 		return reconcile.Outcome{}
 	}

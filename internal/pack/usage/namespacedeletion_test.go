@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/relation"
 )
 
@@ -19,7 +20,7 @@ func TestDeleteUsingFirst(t *testing.T) {
 	r.protect(u)
 	target := relation.ObjectOf(configMapID(used).GroupKind(), used)
 	u.Status.Refused = []sharedv1alpha1.RefusedDeletion{{
-		Target: bindTo(target), User: namespaceController, Time: metav1.NewTime(time.Now()),
+		Target: bindTo(target), User: pack.NamespaceController, Time: metav1.NewTime(time.Now()),
 	}}
 	p := r.begin(identify(u), u)
 	if outcome := r.deleteUsingFirst(t.Context(), p); !outcome.IsDone() || !r.read(using) {

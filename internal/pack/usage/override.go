@@ -35,7 +35,7 @@ const (
 func (h *deletionHandler) override(
 	ctx context.Context, req admission.Request, obj relation.Object, meta *metav1.PartialObjectMetadata, found holders,
 ) ([]relation.Edge, error) {
-	if len(found.edges) == 0 || isKubernetesController(req.UserInfo.Username) {
+	if len(found.edges) == 0 || pack.IsKubernetesController(req.UserInfo.Username) {
 		return found.edges, nil
 	}
 	if req.SubResource == "eviction" {
@@ -156,7 +156,7 @@ func namespaceFlag(id object.ID) string {
 func refuseUnlessOverridden() []admissionregistrationv1.Validation {
 	meant := fmt.Sprintf("(oldObject.metadata.?annotations[?%q].orValue('') in [dyn('%s'), oldObject.metadata.uid] && "+
 		"!(request.userInfo.username in ['%s']))", overrideAnnotation, overrideAll,
-		strings.Join(kubernetesControllers, "', '"))
+		strings.Join(pack.KubernetesControllers(), "', '"))
 	refusal := pack.Forbid(meant, refusedByPolicy)
 	refusal.MessageExpression = fmt.Sprintf("%q + %s", refusedByPolicy, overrideHintExpression())
 	all := make([]admissionregistrationv1.Validation, 1, 1+len(kinds))

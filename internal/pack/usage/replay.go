@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
+	"github.com/kinship-dev/kinship/internal/pack"
 	"github.com/kinship-dev/kinship/pkg/authorise"
 	"github.com/kinship-dev/kinship/pkg/guard"
 	"github.com/kinship-dev/kinship/pkg/object"
@@ -20,20 +21,6 @@ import (
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
-
-// Controllers of Kubernetes delete objects because a user deleted the owner or the namespace.
-// The controllers repeat a refused deletion themselves, with growing pauses.
-const (
-	garbageCollector    = "system:serviceaccount:kube-system:generic-garbage-collector"
-	namespaceController = "system:serviceaccount:kube-system:namespace-controller"
-	// controllerManager is the user name of both controllers if they have no ServiceAccounts of
-	// their own.
-	controllerManager = "system:kube-controller-manager"
-)
-
-var kubernetesControllers = []string{garbageCollector, namespaceController, controllerManager}
-
-func isKubernetesController(user string) bool { return slices.Contains(kubernetesControllers, user) }
 
 // undecidedRetry is how long a replay waits until another Usage knows its using objects: the
 // kind of the using objects is not read yet. No watch event reaches the Usage that waits.
@@ -43,7 +30,7 @@ const undecidedRetry = time.Second
 // spec.replayDeletion, or a controller of Kubernetes was refused, which would repeat the
 // deletion anyway.
 func wantsReplay(u usage, user string) bool {
-	return ptr.Deref(u.UsageSpec().ReplayDeletion, false) || isKubernetesController(user)
+	return ptr.Deref(u.UsageSpec().ReplayDeletion, false) || pack.IsKubernetesController(user)
 }
 
 // replayRefused replays the deletions that were refused because of a Usage that is being deleted.
@@ -125,7 +112,7 @@ func (r *reconciler) replayOne(
 		return reconcile.Fail(sharedv1alpha1.ReasonFailed, err)
 	}
 	if !allowed {
-		if !isKubernetesController(refused.User) {
+		if !pack.IsKubernetesController(refused.User) {
 			r.events.Eventf(p.usage, nil, "Warning", "ReplayForbidden", "Delete",
 				"%s may not delete %s any more", refused.User, id)
 		}
@@ -145,7 +132,7 @@ func (r *reconciler) mayReplay(
 	ctx context.Context, mapping watch.Mapping, refused *sharedv1alpha1.RefusedDeletion,
 ) (bool, error) {
 	id := boundID(&refused.Target)
-	if isKubernetesController(refused.User) {
+	if pack.IsKubernetesController(refused.User) {
 		if ok, err := r.kubernetesDeletes(ctx, mapping, id); err != nil || !ok {
 			return false, err
 		}

@@ -1,16 +1,22 @@
 package usage
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	sharedv1alpha1 "github.com/kinship-dev/kinship/api/shared/v1alpha1"
 	"github.com/kinship-dev/kinship/pkg/object"
+	"github.com/kinship-dev/kinship/pkg/reconcile"
 	"github.com/kinship-dev/kinship/pkg/relation"
 	"github.com/kinship-dev/kinship/pkg/watch"
 )
@@ -126,4 +132,111 @@ func (r *reconciler) usedReference(p *pass) *corev1.ObjectReference {
 
 func referenceTo(apiVersion string, id object.ID) *corev1.ObjectReference {
 	return &corev1.ObjectReference{APIVersion: apiVersion, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+// volatile are the kinds whose objects change all the time. A watch of Events would send the
+// operator every event of the cluster. No Usage needs these kinds: an Event or a Lease is about
+// another object, which the Usage can name instead.
+var volatile = []schema.GroupKind{
+	{Kind: "Event"},
+	{Group: "events.k8s.io", Kind: "Event"},
+	{Group: "coordination.k8s.io", Kind: "Lease"},
+	{Group: "coordination.k8s.io", Kind: "LeaseCandidate"},
+}
+
+func isVolatile(gk schema.GroupKind) bool { return slices.Contains(volatile, gk) }
+
+// plainNames are the API groups in which every object name is a DNS subdomain. Names of Roles,
+// or of objects of an aggregated API server, may have other characters.
+var plainNames = []string{"", "apiextensions.k8s.io", "apps", "autoscaling", "batch", "policy", "storage.k8s.io"}
+
+// checkResource returns an error if no object can ever match spec.of or spec.by, whatever is
+// installed or created later.
+func checkResource(r *sharedv1alpha1.Resource) error {
+	gk := groupKindOf(r)
+	if isVolatile(gk) {
+		return fmt.Errorf("%[1]s objects are written all the time, and can't be watched for a Usage: "+
+			"name the object that the %[1]s is about", gk)
+	}
+	if ref := r.ResourceRef; hasName(r) {
+		if slices.Contains(plainNames, gk.Group) {
+			if err := wrong("name", ref.Name, validation.IsDNS1123Subdomain(ref.Name)); err != nil {
+				return err
+			}
+		}
+		return wrongNamespace(ref.Namespace)
+	}
+	s := r.ResourceSelector
+	if s == nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.MatchLabels)) {
+		if err := wrong("label", key, validation.IsQualifiedName(key)); err != nil {
+			return err
+		}
+		value := s.MatchLabels[key]
+		if err := wrong("label "+key+" with the value", value, validation.IsValidLabelValue(value)); err != nil {
+			return err
+		}
+	}
+	return wrongNamespace(s.Namespace)
+}
+
+func wrongNamespace(name string) error {
+	if name == "" {
+		return nil
+	}
+	return wrong("namespace", name, validation.IsDNS1123Label(name))
+}
+
+// wrong returns an error if there are reasons why no object can have a name, a label or a value.
+func wrong(what, value string, reasons []string) error {
+	if len(reasons) == 0 {
+		return nil
+	}
+	return fmt.Errorf("no object can have the %s %q: %s", what, value, strings.Join(reasons, "; "))
+}
+
+// chooseObjects sets resourceRef on each side of a Usage that has a selector without matchAll.
+// chooseObjects chooses once, and takes the oldest object: the same objects always give the same
+// choice.
+func (r *reconciler) chooseObjects(_ context.Context, p *pass) reconcile.Outcome {
+	var outcome reconcile.Outcome
+	for _, s := range sides(p.usage) {
+		if hasName(s.resource) || s.resource.ResourceSelector == nil || matchesAll(s.resource) {
+			continue
+		}
+		ref := selectedBy(p.usage, s.resource, r.watcher)
+		objects, known := r.watcher.List(ref)
+		if !known {
+			outcome = outcome.And(r.unread(ref.GroupKind(), s.field))
+			continue
+		}
+		outcome = outcome.And(choose(s, p.GetNamespace(), ref, objects))
+	}
+	return outcome
+}
+
+// choose sets resourceRef to the first object that is not being deleted. choose sets no
+// namespace if the namespace is the namespace of the Usage.
+func choose(s side, namespace string, ref relation.Ref, objects []relation.Object) reconcile.Outcome {
+	i := slices.IndexFunc(objects, func(o relation.Object) bool { return !o.Deleting })
+	if i < 0 {
+		return reconcile.Wait(sharedv1alpha1.ReasonSelectorUnmatched, "%s: waiting for %s", s.field, ref)
+	}
+	id := objects[i].ID
+	s.resource.ResourceRef = &sharedv1alpha1.ResourceRef{Name: id.Name}
+	if id.Namespace != namespace {
+		s.resource.ResourceRef.Namespace = id.Namespace
+	}
+	return reconcile.Outcome{}
+}
+
+// unread returns an Outcome that waits until the objects of a kind are read, with the error of
+// the Watcher.
+func (r *reconciler) unread(gk schema.GroupKind, field string) reconcile.Outcome {
+	if err := r.watcher.Problem(gk); err != nil {
+		return reconcile.Wait(sharedv1alpha1.ReasonReading, "%s: can't watch %s: %s", field, gk, err)
+	}
+	return reconcile.Wait(sharedv1alpha1.ReasonReading, "%s: waiting for %s objects to be read", field, gk)
 }

@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -18,21 +19,23 @@ import (
 )
 
 // conclude writes the status of a Usage. conclude replays refused deletions of objects that nothing
-// holds any more first, whether the steps are done or not.
+// holds any more first, whether the steps are done or not. The conditions stay as they were while the
+// outcome is passing.
 func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Outcome) reconcile.Outcome {
 	ending := p.GetDeletionTimestamp() != nil
-	switch {
-	case p.deleted || (ending && outcome.IsDone()):
+	if p.deleted || (ending && outcome.IsDone()) {
 		return reconcile.Outcome{}
-	case outcome.IsPassing():
-		return outcome
 	}
 	if !ending {
 		outcome = outcome.And(r.replayFreed(ctx, p)).And(unservedVersions(p.usage, r.watcher))
 	}
-	locked, err := r.isEffective(ctx, p)
-	outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
-	setConditions(p.usage, outcome, locked)
+	if rest := r.passesFor(p, outcome); rest > 0 {
+		outcome = outcome.And(reconcile.After(rest))
+	} else {
+		locked, err := r.isEffective(ctx, p)
+		outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
+		setConditions(p.usage, outcome, locked)
+	}
 	// Webhooks add to status.refused, and a merge patch replaces the whole list.
 	before, status := p.seen.UsageStatus(), p.UsageStatus()
 	guarded := !equality.Semantic.DeepEqual(before.Refused, status.Refused)
@@ -45,6 +48,24 @@ func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Ou
 		r.announce(p)
 	}
 	return outcome
+}
+
+// passingPatience is how long the conditions of a Usage stay as they were for a passing outcome
+// ([reconcile.Outcome.IsPassing]). A webhook of somebody else may refuse the lock with a Conflict for ever.
+const passingPatience = 5 * time.Second
+
+// passesFor returns how long a passing outcome may go on, or zero.
+func (r *reconciler) passesFor(p *pass, outcome reconcile.Outcome) time.Duration {
+	if !outcome.IsPassing() {
+		p.memory.passing = time.Time{}
+		return 0
+	}
+	now := r.clock.Now()
+	if p.memory.passing.IsZero() {
+		p.memory.passing = now
+		r.memories.Store(p.id, p.memory)
+	}
+	return p.memory.passing.Add(passingPatience).Sub(now)
 }
 
 // setConditions sets Ready and Effective. Effective can be True without Ready: in a ring, or
@@ -107,7 +128,7 @@ func (r *reconciler) isEffective(ctx context.Context, p *pass) (bool, error) {
 func (r *reconciler) announce(p *pass) {
 	now := readyCondition(p.usage)
 	before := readyCondition(p.seen)
-	if before != nil && before.Status == now.Status && before.Reason == now.Reason {
+	if now == nil || before != nil && before.Status == now.Status && before.Reason == now.Reason {
 		return
 	}
 	var used runtime.Object

@@ -97,13 +97,16 @@ func tellImport(o object, r *kit.Resource, now time.Time) {
 	phase := phaseOf(o, r, now)
 	if phase == notAsked {
 		if meta.FindStatusCondition(o.Status.Conditions, downloadingType) == nil {
-			// Not True, which means that an import was requested.
+			// Neither True, nothing is downloaded yet, nor False, which users take for the end of the download.
 			downloading(o, metav1.ConditionUnknown, condition.ReasonProgressing, notRequested)
 		}
 		return
 	}
 	if o.Status.DownloadAttempts == nil {
 		o.Status.DownloadAttempts = new(int32(1))
+	}
+	if status := r.String("status"); status == "killed" || status == "deactivated" {
+		downloading(o, metav1.ConditionFalse, condition.ReasonProgressing, "OpenStack says that the status is "+status)
 	}
 	if phase == underWay || r.String("status") == "importing" {
 		downloading(o, metav1.ConditionTrue, condition.ReasonProgressing, glanceDownloads)

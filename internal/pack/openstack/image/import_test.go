@@ -95,9 +95,13 @@ func TestTellImport(t *testing.T) {
 		attempts *int32
 		says     string
 	}{
-		{"nobody has asked", seen(queued), nil, notRequested},
-		{"a task waits for its turn", seen(queued, locked), new(int32(1)), glanceDownloads},
-		{"it is imported", seen("importing", locked, stores), new(int32(1)), glanceDownloads},
+		{"nobody has asked", seen(queued), nil, "Unknown " + notRequested},
+		{
+			"somebody has deactivated it", seen("deactivated"), new(int32(1)),
+			"False OpenStack says that the status is deactivated",
+		},
+		{"a task waits for its turn", seen(queued, locked), new(int32(1)), "True " + glanceDownloads},
+		{"it is imported", seen("importing", locked, stores), new(int32(1)), "True " + glanceDownloads},
 		{"it has failed", seen(queued, stores), new(int32(1)), ""},
 		{"it is there", seen(active, stores), new(int32(1)), ""},
 		{"somebody else's import", seen(queued, locked, theirs), nil, ""},
@@ -110,7 +114,7 @@ func TestTellImport(t *testing.T) {
 		}
 		says := ""
 		if c := meta.FindStatusCondition(o.Status.Conditions, downloadingType); c != nil {
-			says = c.Message
+			says = string(c.Status) + " " + c.Message
 		}
 		if says != tt.says {
 			t.Errorf("%s: it says %q, want %q", tt.reason, says, tt.says)
