@@ -62,23 +62,21 @@ func (b *budget) bounded(hook http.Handler) http.Handler {
 	})
 }
 
-// Bounds of one HTTP/2 connection. The API server sends many reviews by one connection. The connection takes as many
-// bytes as the unread reviews of all streams may have: reviews that wait for room must not stop reviews behind them. A
-// client in Go begins at most 100 streams before it knows the bound of the server.
+// Bounds of one HTTP/2 connection. The API server sends many reviews by one connection. Reviews that wait for room must
+// not stop the reviews behind them, so the connection takes twice the bytes of all large reviews that may wait.
 const (
-	streams          = 100
-	streamBuffer     = 32 << 10
-	connectionBuffer = streams * streamBuffer
+	// streamBuffer is the least: before a client knows the bound, it sends as much, as RFC 9113 (6.5.2) has it.
+	streamBuffer     = 64 << 10
+	connectionBuffer = 2*waitingReviews*streamBuffer - 1 // net/http documents less than 4 MiB.
 )
 
-// waitingReviews is how many large reviews may wait for room. Each holds streamBuffer bytes and a stream. A review that
-// comes when so many wait is answered at once.
+// waitingReviews is how many large reviews may wait for room. Each holds streamBuffer bytes. A review that comes when
+// so many wait is answered at once.
 const waitingReviews = 32
 
 func http2Bounds() *http.HTTP2Config {
 	return &http.HTTP2Config{
-		MaxConcurrentStreams: streams, MaxReceiveBufferPerStream: streamBuffer,
-		MaxReceiveBufferPerConnection: connectionBuffer,
+		MaxReceiveBufferPerStream: streamBuffer, MaxReceiveBufferPerConnection: connectionBuffer,
 	}
 }
 

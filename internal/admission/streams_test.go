@@ -74,3 +74,23 @@ func TestUnreadReviews(t *testing.T) {
 		t.Errorf("the first large review is answered by %s", answer)
 	}
 }
+
+// TestFreshConnection: a client sends the begin of a review before it knows the bounds of the server, and the review is
+// answered.
+func TestFreshConnection(t *testing.T) {
+	url := started(t, Options{Certificates: newPaths(t)}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, err := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n, err)
+	})) + "/hook/secret?timeout=10s"
+	for range 50 {
+		response, err := post(t.Context(), client(t), url, bytes.NewReader(make([]byte, 1<<20)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if string(text) != "1048576 <nil>" || err != nil {
+			t.Fatalf("answered with %s, error %v", text, err)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinship-dev/kinship/internal/testenv"
+	"github.com/kinship-dev/kinship/test/operator"
 )
 
 // parent writes a workload whose definition has a name that no other test uses, and does not exist yet.
@@ -110,4 +111,22 @@ func testLongTraits(t *testing.T) {
 	w.get("Deployment", "child", field(2, "spec", "replicas"))
 	w.scaler(long+"-2", 4, "Bar", "parent")
 	w.get("ManualScalerTrait", long+"-2", synced("is scaled by ManualScalerTrait/"+long+"-1 already"))
+}
+
+// TestImpossibleScale: a number of replicas that the API server refuses is told in the condition of the trait, and is no
+// failure to try again.
+func TestImpossibleScale(t *testing.T) {
+	operator.Start(t, testKinds)
+	define(t)
+	w := newWorld(t)
+	w.write(webComponent)
+	w.write(strings.Replace(webApplication, "replicaCount: 3", "replicaCount: -1", 1))
+	w.get("ManualScalerTrait", "scaler", synced("spec.replicas: Invalid value: -1"))
+	failed := operator.Metrics(t, "controller_runtime_reconcile_errors_total", "controller")
+	if n := failed["core.oam.dev/manualscalertrait"]; n > 0 {
+		t.Errorf("%g passes failed", n)
+	}
+	w.write(webApplication)
+	w.get("ManualScalerTrait", "scaler", synced(""))
+	w.get("Deployment", "example", field(3, "spec", "replicas"))
 }

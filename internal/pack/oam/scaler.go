@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -141,6 +142,9 @@ func (r *scalerReconciler) setReplicas(ctx context.Context, p *scalerPass, targe
 		client.FieldOwner(manager), client.ForceOwnership)
 	if reconcile.IsSuperseded(err) {
 		return reconcile.Wait(reasonError, "waiting for the new %s", target.ID.Short())
+	}
+	if apierrors.IsInvalid(err) { // Until the trait or the workload changes.
+		return reconcile.Refuse(reasonError, "scale %s: %s", target.ID.Short(), err)
 	}
 	if err != nil {
 		return reconcile.Fail(reasonError, fmt.Errorf("scale %s: %w", target.ID.Short(), err))
