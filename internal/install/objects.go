@@ -2,7 +2,9 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -16,7 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
@@ -199,7 +203,9 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 	for _, option := range options {
 		how = append(how, option)
 	}
-	err = c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), how...)
+	err = retry.OnError(retry.DefaultBackoff, isBroken, func() error {
+		return c.Apply(ctx, client.ApplyConfigurationFromUnstructured(u.DeepCopy()), how...)
+	})
 	if apierrors.IsInvalid(err) && guards.WebhooksOf(obj) != nil {
 		// A webhook has clientConfig.url or clientConfig.service. Server-side apply would leave
 		// both after a change to --webhook-host.
@@ -209,6 +215,12 @@ func apply(ctx context.Context, c client.Client, obj client.Object, options ...w
 		return fmt.Errorf("apply %s %s: %w", u.GetKind(), obj.GetName(), err)
 	}
 	return nil
+}
+
+// isBroken reports whether a connection broke before the answer was read. Nobody knows whether the API server has
+// carried out the request; an apply may be repeated.
+func isBroken(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
 }
 
 // replace updates a whole object, and drops the fields of other field managers.
