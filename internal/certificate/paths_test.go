@@ -71,7 +71,14 @@ func TestSuspect(t *testing.T) {
 	begin(t, other)
 	start(t, one)
 	start(t, other)
-	known := awaitPath(t, &published, "")
+	var known string
+	testenv.Eventually(t, func() error { // A server checks a path before it suspects the path.
+		known = awaitPath(t, &published, "")
+		if got := standing(t, one, known); got != Present {
+			return fmt.Errorf("path %q is %v", known, got)
+		}
+		return nil
+	})
 	replaced := time.Now()
 	one.Suspect(known)
 	one.Suspect(known) // A second call asks for nothing more.
