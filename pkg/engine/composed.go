@@ -83,8 +83,8 @@ func (e *Engine) Use(user object.ID, kinds ...schema.GroupKind) reconcile.Outcom
 	return e.Listed(kinds...)
 }
 
-// Listed waits until the objects of kinds in use are known. The reason is [Reasons.Listing] for a kind that
-// is being listed, and [Reasons.Waiting] for a kind that can't be watched.
+// Listed waits until the objects of kinds in use are known. The wait for a kind that is being listed is
+// passing ([reconcile.Outcome.Passing]), and the wait for a kind that can't be watched is not.
 func (e *Engine) Listed(kinds ...schema.GroupKind) reconcile.Outcome {
 	var outcome reconcile.Outcome
 	for _, gk := range kinds {
@@ -93,7 +93,7 @@ func (e *Engine) Listed(kinds ...schema.GroupKind) reconcile.Outcome {
 		case problem != nil:
 			outcome = outcome.And(reconcile.Wait(e.options.Reasons.Waiting, "%s can't be watched: %s", gk, problem))
 		default:
-			outcome = outcome.And(reconcile.Wait(e.options.Reasons.Listing, "waiting for the list of %s", gk))
+			outcome = outcome.And(reconcile.Wait(e.options.Reasons.Waiting, "waiting for the list of %s", gk).Passing())
 		}
 	}
 	return outcome

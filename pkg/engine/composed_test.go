@@ -126,6 +126,9 @@ func TestComposed(t *testing.T) {
 	}
 	id := func(name string) object.ID { return object.ID{Kind: "ConfigMap", Namespace: namespace, Name: name} }
 	await(all...)
+	if outcome := e.Use(id("owner"), serviceKind); !outcome.IsPassing() {
+		t.Errorf("a kind that is being listed is told with %q", outcome.Message())
+	}
 	testenv.Eventually(t, func() error {
 		if outcome := e.Use(id("owner"), serviceKind); !outcome.IsDone() {
 			return errors.New(outcome.Message())

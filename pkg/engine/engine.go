@@ -75,7 +75,6 @@ type Reasons struct {
 	Owner   string // waiting for an owner; default Waiting
 	Failed  string // to write; default WriteFailed
 	Refused string // to own; default OwnerConflict
-	Listing string // waiting until a kind of [Options.Watcher] is listed; default Waiting
 }
 
 // Engine watches kinds and keeps the edges between their objects. Make an Engine with [New],
@@ -156,7 +155,6 @@ func New(mgr manager.Manager, options Options) *Engine {
 		Owner:   cmp.Or(options.Reasons.Owner, options.Reasons.Waiting, "WaitingForReference"),
 		Failed:  cmp.Or(options.Reasons.Failed, "WriteFailed"),
 		Refused: cmp.Or(options.Reasons.Refused, "OwnerConflict"),
-		Listing: cmp.Or(options.Reasons.Listing, options.Reasons.Waiting, "WaitingForReference"),
 	}
 	e := &Engine{options: options, mgr: mgr, unused: map[guarded]bool{}, contents: map[object.ID]string{}}
 	e.known.Store(&registry{

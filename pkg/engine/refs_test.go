@@ -192,9 +192,9 @@ func TestWaitsForKind(t *testing.T) {
 func TestDefaultReasons(t *testing.T) {
 	const waiting = "WaitingForReference"
 	for name, c := range map[string]struct{ given, want Reasons }{
-		"none":    {Reasons{}, Reasons{waiting, waiting, "WriteFailed", "OwnerConflict", waiting}},
-		"waiting": {Reasons{Waiting: "W"}, Reasons{"W", "W", "WriteFailed", "OwnerConflict", "W"}},
-		"all":     {Reasons{"W", "O", "F", "R", "L"}, Reasons{"W", "O", "F", "R", "L"}},
+		"none":    {Reasons{}, Reasons{waiting, waiting, "WriteFailed", "OwnerConflict"}},
+		"waiting": {Reasons{Waiting: "W"}, Reasons{"W", "W", "WriteFailed", "OwnerConflict"}},
+		"all":     {Reasons{"W", "O", "F", "R"}, Reasons{"W", "O", "F", "R"}},
 	} {
 		if diff := cmp.Diff(c.want, New(nil, Options{Reasons: c.given}).options.Reasons); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

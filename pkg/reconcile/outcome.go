@@ -43,6 +43,7 @@ type Finding struct {
 	State   State
 	Reason  string // CamelCase, as in conditions
 	Message string // names the object, and what will end it
+	Passing bool   // set by [Outcome.Passing]
 }
 
 // Outcome is the result of one or several steps. The zero value is [Done].
@@ -50,6 +51,7 @@ type Outcome struct {
 	findings []Finding
 	err      error
 	after    time.Duration
+	lasts    bool // A Pass has found the Outcome passing for passingPatience.
 }
 
 // Wait returns the [Outcome] of waiting for an event that a watch will report ([Waiting]).
@@ -114,6 +116,7 @@ func finding(s State, reason, format string, args []any) Outcome {
 func (o Outcome) And(p Outcome) Outcome {
 	o.findings = slices.Concat(o.findings, p.findings)
 	o.err = errors.Join(o.err, p.err)
+	o.lasts = o.lasts || p.lasts
 	if o.after == 0 || (p.after != 0 && p.after < o.after) {
 		o.after = p.after
 	}
@@ -136,18 +139,24 @@ func (o Outcome) IsDone() bool { return len(o.findings) == 0 }
 // because the object of the pass was deleted meanwhile. Another pass follows, so a status need not report the failure.
 func (o Outcome) IsSuperseded() bool { return o.isGone() || apierrors.IsConflict(o.err) }
 
-// ReasonPassing is the reason of a wait that usually ends in a moment, such as for a cache that
-// does not show a write of this operator yet.
-const ReasonPassing = "Passing"
+// Passing returns an [Outcome] whose findings usually end in a moment, such as a wait for a cache
+// that does not show a write of this operator yet.
+func (o Outcome) Passing() Outcome {
+	o.findings = slices.Clone(o.findings)
+	for i := range o.findings {
+		o.findings[i].Passing = true
+	}
+	return o
+}
 
 // IsPassing reports whether the conditions stay as they were, because another pass follows in a
-// moment: all findings of the worst [State] have [ReasonPassing], or the attempt
+// moment: all findings of the worst [State] are [Outcome.Passing], or the attempt
 // [Outcome.IsSuperseded]. A condition that was False for a moment would tell a user of a fault that
-// is none. A caller that finds an Outcome passing for seconds writes the conditions.
+// is none. An Outcome that a [Pass] has found passing for 5 seconds is not passing any longer.
 func (o Outcome) IsPassing() bool {
 	worst := o.Worst().State
-	lasts := func(f Finding) bool { return f.State == worst && f.Reason != ReasonPassing }
-	return o.IsSuperseded() || !o.IsDone() && !slices.ContainsFunc(o.findings, lasts)
+	remains := func(f Finding) bool { return f.State == worst && !f.Passing }
+	return !o.lasts && (o.IsSuperseded() || !o.IsDone() && !slices.ContainsFunc(o.findings, remains))
 }
 
 func (o Outcome) isGone() bool {

@@ -203,7 +203,7 @@ func TestOutcome(t *testing.T) {
 
 // TestIsPassing: an outcome is passing if nothing in its worst state lasts, or if another client wrote first.
 func TestIsPassing(t *testing.T) {
-	passing := reconcile.WaitFor(time.Second, reconcile.ReasonPassing, "m")
+	passing := reconcile.Wait("R", "m").Passing()
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "a", errors.New("changed"))
 	for name, c := range map[string]struct {
 		outcome reconcile.Outcome

@@ -2,11 +2,13 @@ package reconcile
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinship-dev/kinship/pkg/locked"
 	"github.com/kinship-dev/kinship/pkg/object"
 )
 
@@ -28,7 +30,7 @@ type Pass[S any] struct {
 	// not [Done].
 	Live, Ending []Step[S]
 	// Conclude writes the status. Conclude returns the given [Outcome] together with the Outcome
-	// of its write.
+	// of its write. For an [Outcome.IsPassing], Conclude leaves the conditions as they were.
 	Conclude func(ctx context.Context, state S, outcome Outcome) Outcome
 	// Forget drops the caller's records of an object for which Pass.Read returned nil, such as
 	// [Reports.Forget]. Forget may be nil.
@@ -36,6 +38,9 @@ type Pass[S any] struct {
 	// Writes records the reconciler's own writes: a Pass waits until the cache shows the last
 	// write ([Writes.Unseen]).
 	Writes *Writes
+
+	// passing says since when each object has an Outcome that is passing.
+	passing locked.Map[object.ID, time.Time]
 }
 
 // Reconcile implements reconcile.TypedReconciler.
@@ -46,6 +51,7 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 	}
 	if obj == nil {
 		p.Writes.Forget(id)
+		p.passing.Delete(id)
 		if p.Forget != nil {
 			p.Forget(ctx, id)
 		}
@@ -62,7 +68,29 @@ func (p *Pass[S]) Reconcile(ctx context.Context, id object.ID) (ctrl.Result, err
 	}
 	outcome := Run(ctx, state, steps...)
 	recordOutcome(ctx, outcome)
-	return p.Conclude(ctx, state, outcome).Result()
+	return p.Conclude(ctx, state, p.limited(id, outcome)).Result()
+}
+
+// passingPatience is how long the conditions of an object stay as they were for a passing Outcome. A cache may have
+// stopped, and a webhook of somebody else may refuse each write with a Conflict.
+const passingPatience = 5 * time.Second
+
+// limited returns an Outcome that is not passing any longer after passingPatience.
+func (p *Pass[S]) limited(id object.ID, outcome Outcome) Outcome {
+	if !outcome.IsPassing() {
+		p.passing.Delete(id)
+		return outcome
+	}
+	since, isKnown := p.passing.Load(id)
+	if !isKnown {
+		since = time.Now()
+		p.passing.Store(id, since)
+	}
+	if rest := passingPatience - time.Since(since); rest > 0 {
+		return outcome.And(After(rest))
+	}
+	outcome.lasts = true
+	return outcome
 }
 
 // Step is one part of a [Pass], such as the creation of a resource.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -356,4 +358,42 @@ func (c oldVersion) Patch(ctx context.Context, obj client.Object, patch client.P
 	_, err = c.unserved.Resource(resource).Namespace(obj.GetNamespace()).
 		Patch(ctx, obj.GetName(), patch.Type(), data, metav1.PatchOptions{})
 	return err
+}
+
+// TestPassingPatience: Conclude finds an outcome passing for 5 seconds, and then not until the outcome was another one.
+func TestPassingPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "10"}}
+		conflict := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New("x"))
+		passing := []reconcile.Outcome{reconcile.Progress("R", "m").Passing(), reconcile.Fail("R", conflict)}
+		p, _ := passOf(pod, nil)
+		var outcome reconcile.Outcome
+		p.Live = []reconcile.Step[*[]string]{{Run: func(context.Context, *[]string) reconcile.Outcome { return outcome }}}
+		var isPassing bool
+		p.Conclude = func(_ context.Context, _ *[]string, o reconcile.Outcome) reconcile.Outcome {
+			isPassing = o.IsPassing()
+			return o
+		}
+		for i, step := range []struct {
+			after time.Duration
+			is    reconcile.Outcome
+			want  bool
+			again time.Duration
+		}{
+			{0, passing[0], true, 5 * time.Second},
+			{4 * time.Second, passing[0], true, time.Second},
+			{0, passing[1], true, reconcile.ConflictRetry},
+			{time.Second, passing[1], false, reconcile.ConflictRetry},
+			{time.Hour, passing[0], false, 0},
+			{0, reconcile.Outcome{}, false, 0},
+			{time.Hour, passing[0], true, 5 * time.Second},
+		} {
+			<-time.After(step.after)
+			outcome = step.is
+			result, err := p.Reconcile(t.Context(), object.ID{Name: "p"})
+			if err != nil || isPassing != step.want || result.RequeueAfter != step.again {
+				t.Errorf("step %d: passing %t, again after %v, error %v", i, isPassing, result.RequeueAfter, err)
+			}
+		}
+	})
 }

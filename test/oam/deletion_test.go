@@ -16,86 +16,87 @@ import (
 // testDeletion deletes an application with children and a scope in each of the three ways. Its objects go
 // with the application, or stay without an owner; the workload leaves the scope in any case.
 func testDeletion(t *testing.T) {
-	for _, how := range []metav1.DeletionPropagation{
-		metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan,
-	} {
-		t.Run(string(how), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			w.write(healthScope)
-			w.write(webComponent)
-			w.write(webApplication + scopes)
-			w.get("Deployment", "example", field(3, "spec", "replicas"))
-			app := w.get("ApplicationConfiguration", "app", synced(""))
-			w.get("HealthScope", "health", members(1))
-			w.collected()
-			if err := w.C.Delete(t.Context(), app, client.PropagationPolicy(how)); err != nil {
-				t.Fatal(err)
-			}
-			w.gone("ApplicationConfiguration", "app")
-			w.get("HealthScope", "health", members(0))
-			if how == metav1.DeletePropagationOrphan {
-				for kind, name := range map[string]string{"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler"} {
-					if owners := w.get(kind, name, nil).GetOwnerReferences(); len(owners) > 0 {
-						t.Errorf("owners of the %s are %v", kind, owners)
-					}
+	eachWay(t, func(w *world, how metav1.DeletionPropagation) {
+		w.write(healthScope)
+		w.write(webComponent)
+		w.write(webApplication + scopes)
+		w.get("Deployment", "example", field(3, "spec", "replicas"))
+		app := w.get("ApplicationConfiguration", "app", synced(""))
+		w.get("HealthScope", "health", members(1))
+		w.collected()
+		if err := w.C.Delete(w.T.Context(), app, client.PropagationPolicy(how)); err != nil {
+			w.T.Fatal(err)
+		}
+		w.gone("ApplicationConfiguration", "app")
+		w.get("HealthScope", "health", members(0))
+		if how == metav1.DeletePropagationOrphan {
+			for kind, name := range map[string]string{"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler"} {
+				if owners := w.get(kind, name, nil).GetOwnerReferences(); len(owners) > 0 {
+					w.T.Errorf("owners of the %s are %v", kind, owners)
 				}
-				// The workload and the trait still do their work.
-				w.change("Deployment", "example", int64(1), "spec", "replicas")
-				w.get("Deployment", "example", field(3, "spec", "replicas"))
-				return
 			}
-			for kind, name := range map[string]string{
-				"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler", "Deployment": "example", "Service": "example",
-				"ConfigMap": "example-wordpress-3972676475",
-			} {
-				w.gone(kind, name)
-			}
-		})
-	}
+			// The workload and the trait still do their work.
+			w.change("Deployment", "example", int64(1), "spec", "replicas")
+			w.get("Deployment", "example", field(3, "spec", "replicas"))
+			return
+		}
+		for kind, name := range map[string]string{
+			"ContainerizedWorkload": "example", "ManualScalerTrait": "scaler", "Deployment": "example", "Service": "example",
+			"ConfigMap": "example-wordpress-3972676475",
+		} {
+			w.gone(kind, name)
+		}
+	})
 }
 
 // testDeletedComponent deletes a Component, and a revision of a Component, in each of the three ways. The garbage
 // collector then writes finalizers and owner references of revisions, which nobody else may write.
 func testDeletedComponent(t *testing.T) {
+	eachWay(t, func(w *world, how metav1.DeletionPropagation) {
+		w.write(bare("db", 1))
+		db := w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
+		w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
+		w.get("Component", "db", field("db-v2", "status", "latestRevision", "name"))
+		w.collected()
+		first := w.get("ControllerRevision", "db-v1", nil)
+		if err := w.C.Delete(w.T.Context(), first, client.PropagationPolicy(how)); err != nil {
+			w.T.Fatal(err)
+		}
+		w.gone("ControllerRevision", "db-v1")
+		if err := w.C.Delete(w.T.Context(), db, client.PropagationPolicy(how)); err != nil {
+			w.T.Fatal(err)
+		}
+		w.gone("Component", "db")
+		if how != metav1.DeletePropagationOrphan {
+			w.gone("ControllerRevision", "db-v2")
+			return
+		}
+		if owners := w.get("ControllerRevision", "db-v2", nil).GetOwnerReferences(); len(owners) > 0 {
+			w.T.Errorf("owners of the revision are %v", owners)
+		}
+		// Another Component of the name does not take the revision over.
+		w.write(bare("db", 3))
+		w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
+		w.change("Component", "db", int64(4), "spec", "workload", "spec", "key")
+		w.get("Component", "db", field("db-v3", "status", "latestRevision", "name"))
+	})
+}
+
+// eachWay calls a test for each way to delete an object.
+func eachWay(t *testing.T, test func(*world, metav1.DeletionPropagation)) {
+	t.Helper()
 	for _, how := range []metav1.DeletionPropagation{
 		metav1.DeletePropagationForeground, metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan,
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t)
-			w.write(bare("db", 1))
-			db := w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
-			w.change("Component", "db", int64(2), "spec", "workload", "spec", "key")
-			w.get("Component", "db", field("db-v2", "status", "latestRevision", "name"))
-			w.collected()
-			first := w.get("ControllerRevision", "db-v1", nil)
-			if err := w.C.Delete(t.Context(), first, client.PropagationPolicy(how)); err != nil {
-				t.Fatal(err)
-			}
-			w.gone("ControllerRevision", "db-v1")
-			if err := w.C.Delete(t.Context(), db, client.PropagationPolicy(how)); err != nil {
-				t.Fatal(err)
-			}
-			w.gone("Component", "db")
-			if how != metav1.DeletePropagationOrphan {
-				w.gone("ControllerRevision", "db-v2")
-				return
-			}
-			if owners := w.get("ControllerRevision", "db-v2", nil).GetOwnerReferences(); len(owners) > 0 {
-				t.Errorf("owners of the revision are %v", owners)
-			}
-			// Another Component of the name does not take the revision over.
-			w.write(bare("db", 3))
-			w.get("Component", "db", field("db-v1", "status", "latestRevision", "name"))
-			w.change("Component", "db", int64(4), "spec", "workload", "spec", "key")
-			w.get("Component", "db", field("db-v3", "status", "latestRevision", "name"))
+			test(newWorld(t), how)
 		})
 	}
 }
 
-// collected waits until the garbage collector knows the workloads, traits and revisions that exist now. The garbage collector
-// takes the owner only from objects that it knows, and deletes the others after their owner is gone.
+// collected waits until the garbage collector knows the workloads, traits and revisions that exist now. The garbage
+// collector takes the owner only from objects that it knows, and deletes the others after their owner is gone.
 func (w *world) collected() {
 	w.T.Helper()
 	const orphan = `
@@ -108,11 +109,7 @@ metadata: {name: marker, ownerReferences: [{apiVersion: v1, kind: ConfigMap, nam
 		"ManualScalerTrait":     "spec: {replicaCount: 1, workloadRef: {apiVersion: v1, kind: Pod, name: none}}",
 		"ControllerRevision":    "revision: 1\ndata: {}",
 	} {
-		version := "core.oam.dev/v1alpha2"
-		if kind == "ControllerRevision" {
-			version = "apps/v1"
-		}
-		w.write(fmt.Sprintf(orphan, version, kind, spec))
+		w.write(fmt.Sprintf(orphan, w.blank(kind, "").GetAPIVersion(), kind, spec))
 		w.gone(kind, "marker")
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -23,8 +21,6 @@ type applicationReconciler struct {
 	*environment
 
 	writer reconcile.Writer
-	// unrecorded says since when an application has waited for the revision of a Component.
-	unrecorded sync.Map // of time.Time by the object.ID of the application
 }
 
 func newApplications(e *environment, writes *reconcile.Writes) *applicationReconciler {
@@ -85,7 +81,6 @@ func (r *applicationReconciler) pass() *reconcile.Pass[*applicationPass] {
 func (r *applicationReconciler) forget(_ context.Context, id object.ID) {
 	r.drop(id)
 	r.exchanging.Delete(id)
-	r.unrecorded.Delete(id)
 }
 
 // updateFinalizer adds the finalizer to an ApplicationConfiguration with scopes.
@@ -120,22 +115,15 @@ func (r *applicationReconciler) render(_ context.Context, p *applicationPass) re
 	if p.app, err = render(p.ApplicationConfiguration, from); err != nil {
 		// watcher.Use requeues the ApplicationConfiguration when a kind in from.asked is installed.
 		r.watcher.Use(p.id, slices.Collect(maps.Keys(from.asked))...)
-		return r.unrendered(p, err)
+		return unrendered(err)
 	}
-	r.unrecorded.Delete(p.id)
 	return reconcile.Outcome{}
 }
 
-// unrendered returns why an application can't be rendered. A revision that is on its way is no error for
-// workloadPatience: the status stays as the status was.
-func (r *applicationReconciler) unrendered(p *applicationPass, err error) reconcile.Outcome {
-	if _, waits := errors.AsType[*noRevisionError](err); !waits {
-		r.unrecorded.Delete(p.id)
-	} else {
-		since, _ := r.unrecorded.LoadOrStore(p.id, time.Now())
-		if rest := workloadPatience - time.Since(since.(time.Time)); rest > 0 {
-			return reconcile.WaitFor(rest, reconcile.ReasonPassing, "%s", err)
-		}
+// unrendered returns why an application can't be rendered. A revision that is on its way is no error.
+func unrendered(err error) reconcile.Outcome {
+	if _, waits := errors.AsType[*noRevisionError](err); waits {
+		return reconcile.Wait(reasonError, "%s", err).Passing()
 	}
 	return reconcile.Refuse(reasonError, "%s", err)
 }

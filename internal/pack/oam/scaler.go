@@ -63,7 +63,7 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 	case !outcome.IsDone():
 		return outcome
 	case found.Workload == nil:
-		return lacking(p, "waiting for %s to be created", id.Short())
+		return lacking("waiting for %s to be created", id.Short())
 	}
 	count := 0
 	for _, target := range found.Targets() {
@@ -74,21 +74,14 @@ func (r *scalerReconciler) scale(ctx context.Context, p *scalerPass) reconcile.O
 		outcome = outcome.And(r.setReplicas(ctx, p, target))
 	}
 	if count == 0 && outcome.IsDone() {
-		return lacking(p, "cannot scale the resource: %s and its children have no spec.replicas", id.Short())
+		return lacking("cannot scale the resource: %s and its children have no spec.replicas", id.Short())
 	}
 	return outcome
 }
 
-// workloadPatience is how long the creation of a new workload's children usually takes.
-const workloadPatience = 5 * time.Second
-
-// lacking returns an Outcome that waits for an object. During workloadPatience the Outcome is
-// reconcile.ReasonPassing, which writes no status: usually the operator is creating the workload.
-func lacking(p *scalerPass, format string, args ...any) reconcile.Outcome {
-	if rest := workloadPatience - time.Since(p.obj.CreationTimestamp.Time); rest > 0 {
-		return reconcile.WaitFor(rest, reconcile.ReasonPassing, format, args...)
-	}
-	return reconcile.Wait(reasonError, format, args...)
+// lacking returns an Outcome that waits for an object. Usually the operator is creating the workload.
+func lacking(format string, args ...any) reconcile.Outcome {
+	return reconcile.Wait(reasonError, format, args...).Passing()
 }
 
 // isScalable reports whether objects of a kind have spec.replicas: the object has the field, or its

@@ -79,7 +79,7 @@ func setup(ctx context.Context, mgr manager.Manager, env pack.Environment, optio
 	env.Watcher.OnObject(r.gone)
 	r.engine = engine.New(mgr, engine.Options{
 		Name: group, Live: env.Live, Watcher: env.Watcher,
-		Reasons: engine.Reasons{Waiting: reasonError, Listing: reconcile.ReasonPassing},
+		Reasons: engine.Reasons{Waiting: reasonError},
 	})
 	for _, k := range r.kinds() {
 		r.engine.Add(k)

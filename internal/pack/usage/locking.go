@@ -17,7 +17,8 @@ func (r *reconciler) lockUsed(ctx context.Context, p *pass) reconcile.Outcome {
 	if len(edges) == 0 {
 		// The informer does not show the own write of the finalizer or of resourceRef yet. Its event
 		// starts the next pass (usageChanged).
-		return reconcile.Progress(reconcile.ReasonPassing, "waiting for the cache to show the Usage as it was written")
+		return reconcile.Progress(sharedv1alpha1.ReasonLocking,
+			"waiting for the cache to show the Usage as it was written").Passing()
 	}
 	var outcome reconcile.Outcome
 	for _, e := range edges {

@@ -3,7 +3,6 @@ package usage
 import (
 	"maps"
 	"slices"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,8 +21,6 @@ type memory struct {
 	uid types.UID
 	// deleted says that the Usage was deleted, finalized that its finalizer was removed.
 	deleted, finalized bool
-	// passing is when the outcome began to be passing (isPassing), or zero.
-	passing time.Time
 	// replayed is the time of the last replayed record, by the UID of the target. A record has no
 	// fractions of seconds: an entry is dropped when the status has no record of the target, so
 	// that a second record of the same second is replayed too.

@@ -2,7 +2,6 @@ package usage
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,9 +28,7 @@ func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Ou
 	if !ending {
 		outcome = outcome.And(r.replayFreed(ctx, p)).And(unservedVersions(p.usage, r.watcher))
 	}
-	if rest := r.passesFor(p, outcome); rest > 0 {
-		outcome = outcome.And(reconcile.After(rest))
-	} else {
+	if !outcome.IsPassing() {
 		locked, err := r.isEffective(ctx, p)
 		outcome = outcome.And(reconcile.Fail(sharedv1alpha1.ReasonFailed, err))
 		setConditions(p.usage, outcome, locked)
@@ -48,24 +45,6 @@ func (r *reconciler) conclude(ctx context.Context, p *pass, outcome reconcile.Ou
 		r.announce(p)
 	}
 	return outcome
-}
-
-// passingPatience is how long the conditions of a Usage stay as they were for a passing outcome
-// ([reconcile.Outcome.IsPassing]). A webhook of somebody else may refuse the lock with a Conflict for ever.
-const passingPatience = 5 * time.Second
-
-// passesFor returns how long a passing outcome may go on, or zero.
-func (r *reconciler) passesFor(p *pass, outcome reconcile.Outcome) time.Duration {
-	if !outcome.IsPassing() {
-		p.memory.passing = time.Time{}
-		return 0
-	}
-	now := r.clock.Now()
-	if p.memory.passing.IsZero() {
-		p.memory.passing = now
-		r.memories.Store(p.id, p.memory)
-	}
-	return p.memory.passing.Add(passingPatience).Sub(now)
 }
 
 // setConditions sets Ready and Effective. Effective can be True without Ready: in a ring, or

@@ -2,11 +2,7 @@ package usage
 
 import (
 	"testing"
-	"time"
 
-	clocktesting "k8s.io/utils/clock/testing"
-
-	"github.com/kinship-dev/kinship/pkg/object"
 	"github.com/kinship-dev/kinship/pkg/reconcile"
 )
 
@@ -31,34 +27,6 @@ func TestSetConditions(t *testing.T) {
 				t.Errorf("Ready %s, Effective %s, want %s and %s", got[0].Reason, got[1].Reason, c.ready, c.effective)
 			}
 		})
-	}
-}
-
-// TestPassingPatience: conditions stay as they were for a passing outcome, but not for ever.
-func TestPassingPatience(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	r := &reconciler{clock: clock}
-	p := &pass{id: object.ID{Name: "u"}, memory: &memory{}}
-	passing := reconcile.WaitForCache(reconcile.ReasonPassing, "m")
-	for _, c := range []struct {
-		after   time.Duration
-		outcome reconcile.Outcome
-		want    time.Duration
-	}{
-		{0, passing, passingPatience},
-		{passingPatience - time.Second, passing, time.Second},
-		{time.Second, passing, 0},
-		{time.Hour, passing, -time.Hour},
-		{0, reconcile.Outcome{}, 0},
-		{time.Hour, passing, passingPatience},
-	} {
-		clock.SetTime(clock.Now().Add(c.after))
-		if got := r.passesFor(p, c.outcome); got != c.want {
-			t.Errorf("%v later: %v, want %v", c.after, got, c.want)
-		}
-	}
-	if r.memories.Get(p.id) != p.memory {
-		t.Error("the time is not kept for the next pass")
 	}
 }
 
