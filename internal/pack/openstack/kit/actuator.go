@@ -320,7 +320,7 @@ func (a Actuator[K]) Send(ctx context.Context, method, address string, body any)
 }
 
 // explain is [Explain] without the value of [Actuator.WithSecret].
-func (a Actuator[K]) explain(err error) error { return withhold(Explain(err), a.secret) }
+func (a Actuator[K]) explain(err error) error { return external.Withhold(Explain(err), a.secret) }
 
 // wrapped returns the body of a request, with the key [Table.One].
 func (t *Table[K]) wrapped(fields map[string]any) map[string]any {

@@ -2,9 +2,7 @@ package kit
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,18 +31,4 @@ func (a Actuator[K]) WithSecret(field, value string) Actuator[K] {
 	table.Fields = func(in external.Input[K]) []Field { return append(fields(in), Always(field, value)) }
 	a.Table, a.secret = &table, value
 	return a
-}
-
-// withhold removes a secret from the text of an error.
-func withhold(err error, secret string) error {
-	if err == nil || secret == "" || !strings.Contains(err.Error(), secret) {
-		return err
-	}
-	told := strings.ReplaceAll(err.Error(), secret, "[withheld]")
-	if known, ok := errors.AsType[*external.Error](err); ok {
-		all := *known // Class and After stay.
-		all.Message = told
-		return &all
-	}
-	return errors.New(told)
 }
