@@ -28,16 +28,33 @@ func KeepSecrets(name string, accounts Operators) []client.Object {
 // have the verb get or use on the Secret. The expression checks the right by name only, so that the answer
 // for a missing Secret is the same.
 func MayUseSecret(field string) admissionregistrationv1.Validation {
-	const help = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
 	name := Optional("object", field) + ".orValue('')"
+	// The message is for a name with line breaks, which a MessageExpression may not contain.
+	validation := Forbid(mayUse(name), field+" names a Secret; "+secretHelp)
+	validation.MessageExpression = fmt.Sprintf(
+		"'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'", field, name, secretHelp)
+	return validation
+}
+
+// MayUseSecrets is MayUseSecret for a CEL expression of a list with the names of Secrets. The message has all names,
+// because a MessageExpression can't ask for rights.
+func MayUseSecrets(names string) admissionregistrationv1.Validation {
+	validation := Forbid(fmt.Sprintf("%s.all(name, %s)", names, mayUse("name")), "the spec names Secrets; "+secretsHelp)
+	validation.MessageExpression = fmt.Sprintf("'the spec names in namespace ' + object.metadata.namespace + "+
+		"' Secret ' + %s.filter(name, name != '').join(' and ') + '; %s'", names, secretsHelp)
+	return validation
+}
+
+const secretsHelp = "you may neither get nor use one of these: ask an administrator to grant you the verb get or use"
+
+const secretHelp = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
+
+// mayUse returns the CEL expression that the author of an object may use the Secret with a name, or that the name is
+// empty.
+func mayUse(name string) string {
 	may := func(verb string) string {
 		return fmt.Sprintf("authorizer.group('').resource('secrets').namespace(object.metadata.namespace).name(%s)"+
 			".check('%s').allowed()", name, verb)
 	}
-	// The message is for a name with line breaks, which a MessageExpression may not contain.
-	validation := Forbid(fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use")),
-		field+" names a Secret; "+help)
-	validation.MessageExpression = fmt.Sprintf(
-		"'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'", field, name, help)
-	return validation
+	return fmt.Sprintf("%s == '' || %s || %s", name, may("get"), may("use"))
 }

@@ -16,6 +16,7 @@ var enabled = []string{
 	"Microsoft.Compute/virtualMachineScaleSets", "Microsoft.Batch/batchAccounts", "Microsoft.Batch/batchAccounts/pools",
 	"Microsoft.Network/virtualNetworks/virtualNetworkPeerings", "Microsoft.Network/networkSecurityGroups/securityRules",
 	"Microsoft.Network/applicationSecurityGroups", "Microsoft.Compute/availabilitySets",
+	"Microsoft.Sql/servers", "Microsoft.ContainerInstance/containerGroups", "Microsoft.DataBox/jobs",
 }
 
 func TestMain(m *testing.M) {

@@ -147,6 +147,8 @@ var short = map[string]string{
 	"route": "Microsoft.Network/routeTables/routes", "nsg": "Microsoft.Network/networkSecurityGroups",
 	"ip": "Microsoft.Network/publicIPAddresses", "nic": "Microsoft.Network/networkInterfaces",
 	"lb": "Microsoft.Network/loadBalancers", "vmss": "Microsoft.Compute/virtualMachineScaleSets",
+	"sql": "Microsoft.Sql/servers", "containers": "Microsoft.ContainerInstance/containerGroups",
+	"job":     "Microsoft.DataBox/jobs",
 	"account": "Microsoft.Batch/batchAccounts", "pool": "Microsoft.Batch/batchAccounts/pools",
 }
 

@@ -57,8 +57,8 @@ func (c *converter) fail(path, message string, arguments ...any) {
 	c.errs = append(c.errs, fmt.Errorf("spec%s: %w", path, fmt.Errorf(message, arguments...)))
 }
 
-// ToARM returns the body of the resource for a PUT. It needs no owner in the spec. The error lists all
-// fields that can't be converted.
+// ToARM returns the body of the resource for a PUT, with a Hidden in the place of each secret. ToARM needs no owner in
+// the spec. The error lists all fields that can't be converted.
 func (k *Kind) ToARM(spec map[string]any, with Conversion) (map[string]any, error) {
 	definition, err := k.Definition()
 	if err != nil {
@@ -79,6 +79,7 @@ func (k *Kind) ToARM(spec map[string]any, with Conversion) (map[string]any, erro
 		body["name"] = name
 	}
 	c.putRest(body, spec[RawField])
+	c.checkSecrets(body, definition.Sensitive)
 	if len(c.errs) > 0 {
 		return nil, fmt.Errorf("converting %s: %w", k.Kind, errors.Join(c.errs...))
 	}
@@ -115,6 +116,8 @@ func (c *converter) toARM(s *Shape, value any, path string) any {
 		return map[string]any{"id": id}
 	case IDMap:
 		return c.idsToARM(s, value, path)
+	case Secret:
+		return c.secretToARM(s, value, path)
 	default:
 		return value
 	}

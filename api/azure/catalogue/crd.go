@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -85,8 +86,8 @@ func (c *Catalogue) specSchema(k *Kind) (map[string]any, error) {
 	spec := s.object(definition.Body, 1)
 	spec["description"] = "Spec has the properties of the ARM body, those in its property properties included."
 	properties, _ := spec["properties"].(map[string]any)
-	properties[AzureNameField] = nameSchema(definition.Name)
-	properties[RawField] = rawSchema()
+	properties[AzureNameField] = nameSchema(definition.Name, k.GUIDName)
+	properties[RawField] = rawSchema(definition.Sensitive)
 	addOptions(properties)
 	rules := []any{immutable(AzureNameField)}
 	if owner, required := s.owner(k); owner != nil {
@@ -109,7 +110,7 @@ func immutable(field string) any {
 // owner returns the schema of ownerRef, or nil for a kind whose resources have no owner. required tells
 // whether each resource has an owner that the user has to name.
 func (s schemas) owner(k *Kind) (schema map[string]any, required bool) {
-	_, nested := nestedIn(k.Type)
+	nested := isInType(k.Type)
 	if k.Owner == "" && k.Scopes == TenantScope {
 		return nil, false
 	}
@@ -117,6 +118,11 @@ func (s schemas) owner(k *Kind) (schema map[string]any, required bool) {
 	forms := []string{"kubernetes", "azure"}
 	description := "OwnerRef names the owner of the resource in ARM"
 	switch {
+	case k.Extends():
+		description = "OwnerRef names the resource in which the resource is, of any group and kind"
+		if k.Owner != "" {
+			description += "; by default of " + k.Owner
+		}
 	case k.Owner != "":
 		targets = []Target{{Type: k.Owner}}
 		description = "OwnerRef names the owner of the resource, of " + k.Owner
@@ -127,20 +133,24 @@ func (s schemas) owner(k *Kind) (schema map[string]any, required bool) {
 	schema["description"] = description
 	if kubernetes, ok := schema["properties"].(map[string]any)["kubernetes"].(map[string]any); ok {
 		delete(kubernetes["properties"].(map[string]any), "path") // no resource is owned by a part
+		if k.Extends() && k.Owner != "" {
+			kubernetes["required"] = []any{"name"}
+		}
 	}
 	return schema, nested || !k.Scopes.Has(TenantScope) && !k.Scopes.Has(SubscriptionScope)
 }
 
-// nestedIn returns the type in front of the last segment of a type, if that isn't the provider.
-func nestedIn(armType string) (parent string, nested bool) {
-	parent = armType[:max(0, strings.LastIndex(armType, "/"))]
-	return parent, strings.Contains(parent, "/")
-}
+// isInType reports whether a resource of a type is in one of the type in front of the last segment.
+func isInType(armType string) bool { return strings.Count(armType, "/") > 1 }
 
-func nameSchema(name *Shape) map[string]any {
+func nameSchema(name *Shape, isGUID bool) map[string]any {
 	schema := map[string]any{
 		"type": "string", "minLength": int64(1), "maxLength": int64(maxNameText), "pattern": namePattern,
 		"description": "AzureName is the name of the resource in ARM. It defaults to metadata.name",
+	}
+	if isGUID {
+		schema["description"] = "AzureName is the name of the resource in ARM, a GUID. It defaults to metadata.name if that " +
+			"is a GUID, or else to metadata.uid"
 	}
 	if len(name.Enum) > 0 {
 		schema["enum"] = anyValues(name.Enum)
@@ -148,17 +158,37 @@ func nameSchema(name *Shape) map[string]any {
 	return schema
 }
 
-func rawSchema() map[string]any {
+// secretSchema returns the schema of a SecretKey.
+func secretSchema() map[string]any {
+	text := func(pattern string) map[string]any {
+		return map[string]any{"type": "string", "minLength": int64(1), "maxLength": int64(253), "pattern": pattern}
+	}
+	return map[string]any{
+		"type": "object", "required": []any{"name", "key"},
+		"properties": map[string]any{"name": text(`^[a-z0-9.-]+$`), "key": text(`^[-._a-zA-Z0-9]+$`)},
+	}
+}
+
+// rawSchema returns the schema of spec.raw. No path leads to one of the sensitive values or into one.
+func rawSchema(sensitive []Path) map[string]any {
+	path := map[string]any{
+		"type": "string", "pattern": "^/", "maxLength": int64(4096),
+		"description": "Path in the ARM body, a JSON pointer such as /properties/dhcpOptions",
+	}
+	if len(sensitive) > 0 {
+		options := make([]string, len(sensitive))
+		for i, p := range sensitive {
+			options[i] = strings.ReplaceAll(regexp.QuoteMeta(string(p)), `\*`, "[^/]*")
+		}
+		path["not"] = map[string]any{"pattern": "(?i)^(" + strings.Join(options, "|") + ")(/|$)"}
+	}
 	return map[string]any{
 		"type": "array", "maxItems": int64(maxList), "x-kubernetes-list-type": "atomic",
 		"description": "Raw sets values in the ARM body that this api-version's schema doesn't know",
 		"items": map[string]any{
 			"type": "object", "required": []any{"path"},
 			"properties": map[string]any{
-				"path": map[string]any{
-					"type": "string", "pattern": "^/", "maxLength": int64(4096),
-					"description": "Path in the ARM body, a JSON pointer such as /properties/dhcpOptions",
-				},
+				"path": path,
 				"value": map[string]any{
 					"x-kubernetes-preserve-unknown-fields": true, "description": "Value is any JSON value. Without it the value is null",
 				},
@@ -203,6 +233,8 @@ func (s schemas) of(shape *Shape, count int) map[string]any {
 		}}
 	case ID, IDObject:
 		return s.reference(shape.Targets, count, allForms)
+	case Secret:
+		return secretSchema()
 	case IntOrString:
 		return map[string]any{"x-kubernetes-int-or-string": true}
 	case Any:

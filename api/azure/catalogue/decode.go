@@ -21,6 +21,7 @@ func decodeBlock(packed []byte, size, count int) ([]*Definition, error) {
 	for range count {
 		d := &Definition{Body: r.earlier(), Name: r.earlier()}
 		r.each(func() { d.Preserved = append(d.Preserved, Preserved{Path: r.string(), Type: r.string()}) })
+		r.facts(d)
 		if r.err == nil && (d.Body.Type != Object || d.Name.Type != String) {
 			r.fail(errors.New("a body is no object, or a name is no string"))
 		}
@@ -30,6 +31,17 @@ func decodeBlock(packed []byte, size, count int) ([]*Definition, error) {
 		all = append(all, d)
 	}
 	return all, r.end()
+}
+
+// facts reads what tables.facts wrote.
+func (r *reader) facts(d *Definition) {
+	d.ReadOnly, d.Sensitive = r.paths(), r.paths()
+	r.each(func() { d.Actions = append(d.Actions, Action{Name: r.string(), Sensitive: r.paths()}) })
+}
+
+func (r *reader) paths() (all []Path) {
+	r.each(func() { all = append(all, Path(r.string())) })
+	return all
 }
 
 // reader reads numbers and texts. After the first error all results are zero.

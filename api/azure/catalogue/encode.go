@@ -17,7 +17,7 @@ import (
 const (
 	magic = "ARMCATALOGUE\n"
 	// format is raised with each change of the encoding. Open refuses a later format.
-	format = 1
+	format = 2
 )
 
 // Bits of the properties that a shape has.
@@ -128,6 +128,7 @@ func encodeBlock(kinds []*Kind) (packed []byte, size int, err error) {
 			definitions.number(t.string(p.Path))
 			definitions.number(t.string(p.Type))
 		}
+		t.facts(&definitions, definition)
 	}
 	var block writer
 	block.number(len(t.strings))
@@ -139,6 +140,23 @@ func encodeBlock(kinds []*Kind) (packed []byte, size int, err error) {
 	block.Write(definitions.Bytes())
 	packed, err = pack(block.Bytes())
 	return packed, block.Len(), err
+}
+
+// facts writes what a definition has besides shapes and children.
+func (t *tables) facts(w *writer, d *Definition) {
+	paths := func(all []Path) {
+		w.number(len(all))
+		for _, p := range all {
+			w.number(t.string(string(p)))
+		}
+	}
+	paths(d.ReadOnly)
+	paths(d.Sensitive)
+	w.number(len(d.Actions))
+	for _, a := range d.Actions {
+		w.number(t.string(a.Name))
+		paths(a.Sensitive)
+	}
 }
 
 // pack compresses.
@@ -173,7 +191,11 @@ func (w *writer) kind(k *Kind, sources []Source) {
 		w.text(s)
 	}
 	w.number(int(k.Scopes))
-	w.number(bit(k.Default, 1))
+	w.number(len(k.SecretFields))
+	for _, field := range k.SecretFields {
+		w.text(field)
+	}
+	w.number(bit(k.Default, 1) | bit(k.GUIDName, 2))
 	w.number(source)
 }
 

@@ -58,9 +58,14 @@ type Kind struct {
 	APIVersion string
 	// Scopes where resources of the type may be.
 	Scopes Scope
-	// Owner is the ARM type of the owner. Owner is empty if the owner is a subscription, a management
-	// group, nothing, or any resource: see Scopes.
+	// Owner is the ARM type of the owner, or of an owner of which ownerRef does not name the kind if the Kind Extends.
+	// Owner is empty if the owner is a subscription, a management group, nothing, or any resource: see Scopes.
 	Owner string
+	// SecretFields are the fields that hold SecretKeys, in the order of their paths. In a path, [*] is each item of a
+	// list, and .* each key of a map: spec.rules[*].password.
+	SecretFields []string
+	// GUIDName tells that the name of a resource is a GUID.
+	GUIDName bool
 	// Default tells that the kind is enabled in this version unless the user names another.
 	Default bool
 	// Source is the schema that the Kind was made from.
@@ -85,6 +90,12 @@ type Refusal struct {
 	Type, APIVersion string
 	// Reason tells also what to write in the config of armgen.
 	Reason string
+}
+
+// Extends reports whether a resource of the Kind may be in any resource, as a role assignment may. The owner of such a
+// resource may be of any kind, which ownerRef names.
+func (k *Kind) Extends() bool {
+	return k.Scopes.Has(ExtensionScope) && !isInType(k.Type)
 }
 
 // GroupVersionKind in Kubernetes.
@@ -129,6 +140,7 @@ func New(entries []Entry, refusals []Refusal) (*Catalogue, error) {
 	kinds := make([]*Kind, len(entries))
 	for i, e := range entries {
 		kind := e.Kind
+		kind.SecretFields = secretFields(e.Definition)
 		kind.load = func() (*Definition, error) { return e.Definition, nil }
 		kinds[i] = &kind
 	}

@@ -71,7 +71,8 @@ func checkHeader(data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("the file has format %d, and this program reads formats up to %d: "+
 			"update the program, or make the file with its armgen", rest[0], format)
 	case rest[0] != format:
-		return nil, fmt.Errorf("the file has format %d, which never was", rest[0])
+		return nil, fmt.Errorf("the file has format %d, and this program reads format %d: make the file again with its armgen",
+			rest[0], format)
 	case len(rest) <= sha256.Size:
 		return nil, errCutOff
 	}
@@ -112,7 +113,9 @@ func (r *reader) kind(sources []Source) *Kind {
 	}
 	k.Group, k.Version = GroupOf(k.Type), VersionOf(k.APIVersion)
 	k.Scopes = Scope(r.below(int(scopeEnd)))
-	k.Default = r.below(2) == 1
+	r.each(func() { k.SecretFields = append(k.SecretFields, r.text()) })
+	flags := r.below(4)
+	k.Default, k.GUIDName = flags&1 != 0, flags&2 != 0
 	if i := r.below(len(sources)); r.err == nil {
 		k.Source = sources[i]
 	}

@@ -28,7 +28,7 @@ func encoded(t *testing.T, c *catalogue.Catalogue) []byte {
 // forged returns data with the header that fits to it.
 func forged(data []byte) []byte {
 	sum := sha256.Sum256(data)
-	return append(append([]byte("ARMCATALOGUE\n\x01"), sum[:]...), data...)
+	return append(append([]byte("ARMCATALOGUE\n\x02"), sum[:]...), data...)
 }
 
 // content is what a catalogue says of a kind.
@@ -86,13 +86,16 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 	later := bytes.Clone(data)
-	later[header-sha256.Size-1] = 2
+	later[header-sha256.Size-1] = 3
+	earlier := bytes.Clone(data)
+	earlier[header-sha256.Size-1] = 1
 	for name, c := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"a later format": {later, "the file has format 2, and this program reads formats up to 1"},
-		"another file":   {[]byte("<html>"), "no catalogue of armgen"},
+		"a later format":    {later, "the file has format 3, and this program reads formats up to 2"},
+		"an earlier format": {earlier, "format 1, and this program reads format 2: make the file again"},
+		"another file":      {[]byte("<html>"), "no catalogue of armgen"},
 		"more at the end": {
 			forged(append(bytes.Clone(data[header:]), 0)), "1 bytes are left",
 		},

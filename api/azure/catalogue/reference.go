@@ -114,18 +114,18 @@ func (k *Kind) References(spec map[string]any) ([]Found, error) {
 	}
 	var found []Found
 	walk(definition.Body, spec, "spec", func(s *Shape, value any, path string) {
-		if r, err := ParseReference(value); err == nil {
+		if r, err := ParseReference(value); err == nil && s.Type != Secret {
 			found = append(found, Found{Path: path, Reference: r, Targets: s.Targets})
 		}
 	})
 	return found, nil
 }
 
-// walk calls visit for each value in a reference's place.
+// walk calls visit for each value in the place of a reference or a secret.
 func walk(s *Shape, value any, path string, visit func(s *Shape, value any, path string)) {
 	switch v := value.(type) {
 	case map[string]any:
-		if s.isReference() {
+		if s.isLeaf() {
 			visit(s, value, path)
 			return
 		}
@@ -153,7 +153,7 @@ func walk(s *Shape, value any, path string, visit func(s *Shape, value any, path
 
 // ReferenceField is a field that holds a Reference.
 type ReferenceField struct {
-	// Path in the object, such as spec.ipConfigurations[*].subnet.
+	// Path in the object, such as spec.ipConfigurations[*].subnet. In a map, .* is each key.
 	Path    string
 	Targets []Target
 }
@@ -165,21 +165,28 @@ func (k *Kind) ReferenceFields() ([]ReferenceField, error) {
 		return nil, err
 	}
 	var fields []ReferenceField
-	listFields(definition.Body, "spec", &fields)
+	listFields(definition.Body, "spec", func(s *Shape, path string) {
+		if s.Type != Secret {
+			fields = append(fields, ReferenceField{Path: path, Targets: s.Targets})
+		}
+	})
 	return fields, nil
 }
 
-func listFields(s *Shape, path string, fields *[]ReferenceField) {
+// listFields calls visit for each field of a shape that holds a reference or a secret.
+func listFields(s *Shape, path string, visit func(s *Shape, path string)) {
 	switch {
-	case s.isReference():
-		*fields = append(*fields, ReferenceField{Path: path, Targets: s.Targets})
+	case s.isLeaf():
+		visit(s, path)
 	case s.Type == IDMap:
-		*fields = append(*fields, ReferenceField{Path: path + "[*].ref", Targets: s.Targets})
-		listFields(s.Items, path+"[*].value", fields)
+		visit(s, path+"[*].ref")
+		listFields(s.Items, path+"[*].value", visit)
+	case s.Type == Map:
+		listFields(s.Items, path+".*", visit)
 	case s.Items != nil:
-		listFields(s.Items, path+"[*]", fields)
+		listFields(s.Items, path+"[*]", visit)
 	}
 	for _, p := range s.Properties {
-		listFields(p.Shape, path+"."+p.Name, fields)
+		listFields(p.Shape, path+"."+p.Name, visit)
 	}
 }

@@ -29,6 +29,9 @@ const (
 	// IDMap is a map with ARM ids as keys, and Items as values, such as the identities of a virtual
 	// machine. In Kubernetes the value is a list of objects with a Reference in ref.
 	IDMap
+	// Secret is a value that Azure accepts and never returns: a string, or an object if Open. In Kubernetes the
+	// value is a SecretKey.
+	Secret
 
 	typeEnd // the first number that is no Type
 )
@@ -39,7 +42,7 @@ type Shape struct {
 	// Properties of an Object, by Name.
 	Properties []Property
 	// Open tells that the schema allows an Object more properties than it lists, or that Azure has more
-	// values of a String than its Enum.
+	// values of a String than its Enum. A Secret that is Open is an object in ARM, and JSON in the Secret.
 	Open bool
 	// Discriminator is the property of an Object that tells which other properties are in use.
 	Discriminator string
@@ -96,6 +99,12 @@ type Definition struct {
 	// Preserved are the child collections that the spec doesn't have, because each child is an object of
 	// its own. A PUT without them would delete the children.
 	Preserved []Preserved
+	// ReadOnly are the values that Azure alone writes. The Body has only some of the properties there.
+	ReadOnly []Path
+	// Sensitive are the secrets in the body: Azure accepts these values, and returns none of them.
+	Sensitive []Path
+	// Actions of the resource, by Name.
+	Actions []Action
 }
 
 // Preserved is a collection of children in the ARM body of their owner.
@@ -105,6 +114,9 @@ type Preserved struct {
 	// Type of the children, such as Microsoft.Network/virtualNetworks/subnets.
 	Type string
 }
+
+// isLeaf tells whether walk visits the value: a Reference or a SecretKey.
+func (s *Shape) isLeaf() bool { return s.isReference() || s.Type == Secret }
 
 // isReference tells whether the value is a Reference in Kubernetes.
 func (s *Shape) isReference() bool { return s.Type == ID || s.Type == IDObject }

@@ -73,6 +73,9 @@ func ToTyped(armType, apiVersion string, spec any, with Conversion, out any) err
 	if err != nil {
 		return err
 	}
+	if hidden := HiddenIn(body); len(hidden) > 0 {
+		return fmt.Errorf("the value of %s isn't known here: use Kind.ToARM and Reveal", hidden[0])
+	}
 	if name, ok := body["name"].(string); ok {
 		body["name"] = k.QualifiedName(with.Parent, name)
 	}

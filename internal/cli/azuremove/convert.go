@@ -31,7 +31,7 @@ func Convert(all *catalogue.Catalogue, other *unstructured.Unstructured) (*unstr
 	rest := maps.Clone(theirs)
 	spec := map[string]any{}
 	if owner, ok := rest["owner"].(map[string]any); ok {
-		spec[catalogue.OwnerField] = c.reference(owner, ".owner", k.Owner != "")
+		spec[catalogue.OwnerField] = c.reference(owner, ".owner", k.Owner != "" && !k.Extends())
 	}
 	if name, ok := rest["azureName"].(string); ok {
 		spec[catalogue.AzureNameField] = name

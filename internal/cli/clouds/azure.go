@@ -235,6 +235,9 @@ func kindsPage(w io.Writer, all *catalogue.Catalogue, kinds []*catalogue.Kind) e
 // ownerOf names the owner of a kind, or the scopes of a kind without one.
 func ownerOf(all *catalogue.Catalogue, k *catalogue.Kind) string {
 	if owner := all.Default(k.Owner); owner != nil {
+		if k.Extends() {
+			return owner.Kind + " or any resource"
+		}
 		return owner.Kind
 	}
 	return cmp.Or(k.Owner, k.Scopes.String())
@@ -298,7 +301,10 @@ func explainKind(w io.Writer, all *catalogue.Catalogue, k *catalogue.Kind) error
 	if known := all.Default(k.Owner); known != nil {
 		owner = known.Kind + " (" + k.Owner + ")"
 	}
-	if owner == "" {
+	switch {
+	case k.Extends():
+		owner = strings.TrimPrefix(owner+", or any resource, with group and kind", ", or ")
+	case owner == "":
 		owner = "none, or a scope: " + k.Scopes.String()
 	}
 	fmt.Fprintf(w, "%s of %s\n  type: %s\n  enable: kinship azure enable %s\n  api-version: %s (of %s)\n"+
@@ -306,6 +312,9 @@ func explainKind(w io.Writer, all *catalogue.Catalogue, k *catalogue.Kind) error
 		catalogue.OwnerField, owner)
 	for _, f := range fields {
 		fmt.Fprintf(w, "  reference %s: %s\n", f.Path, targets(all, f.Targets))
+	}
+	for _, field := range k.SecretFields {
+		fmt.Fprintf(w, "  secret %s: name and key of a Secret\n", field)
 	}
 	for _, p := range definition.Preserved {
 		fmt.Fprintf(w, "  kept on update: %s, objects of %s\n", p.Path, p.Type)

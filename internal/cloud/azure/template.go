@@ -14,21 +14,25 @@ const templateSchema = "https://schema.management.azure.com/schemas/2019-04-01/d
 // which must exist in Azure. No text in the body is a template expression: ARM evaluates a text that begins with [ and
 // ends with ], such as "[listKeys(...)]", with the rights of the credentials. No key of the body is one of words.
 // Template escapes values. For keys and names Azure has no escape, so Template returns an error that names the field.
+//
+// A [Secure] in the body becomes a parameter of the template, and values has its value: ARM shows the template of a
+// deployment, and no secure value.
 func Template(
 	id ID, armType, apiVersion string, body map[string]any, ownerVersion string,
-) (map[string]any, error) {
+) (template, values map[string]any, err error) {
 	for _, name := range id.Names() {
 		if strings.HasPrefix(name, "[") {
-			return nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s",
+			return nil, nil, fmt.Errorf("the name %q begins with [, which a template takes for an expression: %s",
 				name, withoutTemplate)
 		}
 	}
 	if err := checkWords(body); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	escaped, err := escape(body, "")
+	p := parameters{declared: map[string]any{}, values: map[string]any{}}
+	escaped, err := p.escape(body, "")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	resource, _ := escaped.(map[string]any)
 	resource["type"], resource["apiVersion"], resource["name"] = armType, apiVersion, strings.Join(id.Names(), "/")
@@ -39,9 +43,30 @@ func Template(
 		}
 		resource["dependsOn"] = []any{"owner"}
 	}
-	return map[string]any{
+	template = map[string]any{
 		"$schema": templateSchema, "languageVersion": "2.0", "contentVersion": "1.0.0.0", "resources": resources,
-	}, nil
+	}
+	if len(p.declared) > 0 {
+		template["parameters"] = p.declared
+	}
+	return template, p.values, nil
+}
+
+// Secure is a secret in a body for Template: a text, or an object.
+type Secure struct{ Value any }
+
+// parameters are the secure parameters of a template, and their values.
+type parameters struct{ declared, values map[string]any }
+
+// add returns the expression for a new parameter.
+func (p parameters) add(secret Secure) string {
+	name, kind := fmt.Sprintf("secret%d", len(p.values)+1), "secureObject"
+	if _, isText := secret.Value.(string); isText {
+		kind = "secureString"
+	}
+	p.declared[name] = map[string]any{"type": kind}
+	p.values[name] = map[string]any{"value": secret.Value}
+	return "[parameters('" + name + "')]"
 }
 
 // withoutTemplate says what to do about a text that a template can't have.
@@ -87,7 +112,7 @@ func checkKey(key string, value any, path string) error {
 
 // escape returns a copy of a value in which no text is a template expression: "[a]" becomes "[[a]". The error names
 // the first key, in the order of the keys, that checkKey refuses.
-func escape(value any, path string) (any, error) {
+func (p parameters) escape(value any, path string) (any, error) {
 	switch v := value.(type) {
 	case map[string]any:
 		out := maps.Clone(v)
@@ -96,7 +121,7 @@ func escape(value any, path string) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			if out[key], err = escape(v[key], strings.TrimPrefix(path+"."+key, ".")); err != nil {
+			if out[key], err = p.escape(v[key], strings.TrimPrefix(path+"."+key, ".")); err != nil {
 				return nil, err
 			}
 		}
@@ -105,11 +130,13 @@ func escape(value any, path string) (any, error) {
 		out := make([]any, len(v))
 		for i, inner := range v {
 			var err error
-			if out[i], err = escape(inner, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if out[i], err = p.escape(inner, fmt.Sprintf("%s[%d]", path, i)); err != nil {
 				return nil, err
 			}
 		}
 		return out, nil
+	case Secure:
+		return p.add(v), nil
 	case string:
 		if strings.HasPrefix(v, "[") && strings.HasSuffix(v, "]") {
 			return "[" + v, nil

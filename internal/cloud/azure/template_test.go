@@ -25,12 +25,43 @@ func TestTemplate(t *testing.T) {
 			"properties": map[string]any{"texts": []any{"[[x]", "x"}},
 		},
 	}
-	template, err := Template(id, table+"/routes", "2021-01-01", body, "2020-01-01")
+	template, _, err := Template(id, table+"/routes", "2021-01-01", body, "2020-01-01")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, template["resources"]); diff != "" {
 		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+}
+
+// TestTemplateSecrets: a secret is in the values of the parameters, and not in the template.
+func TestTemplateSecrets(t *testing.T) {
+	id, err := ParseID("/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/providers/a.b/c/d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := map[string]any{"properties": map[string]any{
+		"password": Secure{"[hush]"}, "list": []any{map[string]any{"key": Secure{map[string]any{"a": "hush"}}}},
+	}}
+	template, values, err := Template(id, "a.b/c", "2021-01-01", body, "2020-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resource, _ := template["resources"].(map[string]any)["resource"].(map[string]any)
+	got := map[string]any{"body": resource["properties"], "parameters": template["parameters"], "values": values}
+	want := map[string]any{
+		"body": map[string]any{
+			"list": []any{map[string]any{"key": "[parameters('secret1')]"}}, "password": "[parameters('secret2')]",
+		},
+		"parameters": map[string]any{
+			"secret1": map[string]any{"type": "secureObject"}, "secret2": map[string]any{"type": "secureString"},
+		},
+		"values": map[string]any{
+			"secret1": map[string]any{"value": map[string]any{"a": "hush"}}, "secret2": map[string]any{"value": "[hush]"},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -47,7 +78,7 @@ func TestTemplateHasNoExpression(t *testing.T) {
 			t.Fatal(err)
 		}
 		drawn := body.Draw(t, "body")
-		template, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
+		template, _, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
 		if err != nil {
 			if !strings.Contains(err.Error(), "begins with [") || !strings.Contains(err.Error(), "--azure-submission=put") {
 				t.Errorf("refused with %q", err)
@@ -94,7 +125,7 @@ func TestTemplateHasNoWord(t *testing.T) {
 			}
 		}
 		loops := hasLoop(drawn)
-		template, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
+		template, _, err := Template(id, "a.b/c", "2021-01-01", drawn, "2020-01-01")
 		if err != nil {
 			if bad == "" && !loops || !strings.Contains(err.Error(), "--azure-submission=put") {
 				t.Errorf("a body with the word %q, with a loop: %t, is refused with %q", bad, loops, err)

@@ -26,8 +26,11 @@ func allOfARM(t *testing.T) *azure.Library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := azure.Load([]fs.FS{seed, shareddata.Archive(t, "arm-schemas-all/schemas.tar.xz")}, types)
-	if err != nil {
+	l := azure.Load([]fs.FS{seed, shareddata.Archive(t, "arm-schemas-all/schemas.tar.xz")})
+	if err := l.AddTypes(types); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.AddFacts(shareddata.Text(t, "arm-facts/arm-facts.jsonl.xz")); err != nil {
 		t.Fatal(err)
 	}
 	return l

@@ -19,7 +19,7 @@ func toCatalogue(m Model) (*catalogue.Catalogue, error) {
 			continue
 		}
 		entries = append(entries, catalogue.Entry{Kind: r.Kind, Definition: &catalogue.Definition{
-			Body: body, Name: r.Name, Preserved: r.Preserved,
+			Body: body, Name: r.Name, Preserved: r.Preserved, ReadOnly: r.ReadOnly, Sensitive: r.Sensitive, Actions: r.Actions,
 		}})
 	}
 	c, err := catalogue.New(entries, refusals)

@@ -32,6 +32,8 @@ type Config struct {
 	Kinds map[string]string `json:"kinds,omitempty"`
 	// Singulars of the last segment of an ARM type, in lower case, where the rule is wrong.
 	Singulars map[string]string `json:"singulars,omitempty"`
+	// GUIDs are ARM types whose names are GUIDs.
+	GUIDs []string `json:"guids,omitempty"`
 	// Embedded are ARM types of children that stay in the body of their owner.
 	Embedded []string `json:"embedded,omitempty"`
 	// OpenEnums are properties whose enums lack values that Azure has.
@@ -76,6 +78,7 @@ func ParseConfig(text []byte) (*Config, error) {
 func (c *Config) Add(other *Config) {
 	c.Default = append(c.Default, other.Default...)
 	c.Open = append(c.Open, other.Open...)
+	c.GUIDs = append(c.GUIDs, other.GUIDs...)
 	c.Embedded = append(c.Embedded, other.Embedded...)
 	c.OpenEnums = append(c.OpenEnums, other.OpenEnums...)
 	c.Plain = append(c.Plain, other.Plain...)
@@ -101,7 +104,8 @@ func overlay[V any](a, b map[string]V) map[string]V {
 func (c *Config) entries() []string {
 	var all []string
 	for section, names := range map[string][]string{
-		"default": c.Default, "open": c.Open, "embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain,
+		"default": c.Default, "open": c.Open, "guids": c.GUIDs,
+		"embedded": c.Embedded, "openEnums": c.OpenEnums, "plain": c.Plain,
 		"ids": c.IDs, "maps": c.Maps, "qualifiers": c.Qualifiers,
 		"owners": slices.Collect(maps.Keys(c.Owners)), "kinds": slices.Collect(maps.Keys(c.Kinds)),
 		"singulars": slices.Collect(maps.Keys(c.Singulars)), "targets": slices.Collect(maps.Keys(c.Targets)),
@@ -132,6 +136,8 @@ func (c *Config) isDefault(path, definition string) bool {
 }
 
 func (c *Config) isOpen(definition string) bool { return c.has("open", c.Open, definition) }
+
+func (c *Config) isGUID(armType string) bool { return c.has("guids", c.GUIDs, armType) }
 
 func (c *Config) isEmbedded(armType string) bool { return c.has("embedded", c.Embedded, armType) }
 

@@ -67,6 +67,8 @@ func ExampleOf(s *catalogue.Shape) any {
 			armType = s.Targets[0].Type
 		}
 		return map[string]any{"azure": map[string]any{"name": exampleID(armType)}}
+	case catalogue.Secret:
+		return map[string]any{"name": "example", "key": "value"}
 	case catalogue.Boolean:
 		return false
 	case catalogue.String:

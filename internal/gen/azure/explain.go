@@ -37,13 +37,27 @@ func Explain(w io.Writer, c *catalogue.Catalogue, armType string) error {
 		for _, f := range fields {
 			fmt.Fprintf(w, "  reference  %s to %s\n", f.Path, targetText(c, f.Targets))
 		}
+		explainFacts(w, definition)
 	}
 	return nil
 }
 
+// explainFacts writes what the facts say of a type.
+func explainFacts(w io.Writer, d *catalogue.Definition) {
+	for _, p := range d.Sensitive {
+		fmt.Fprintf(w, "  secret     %s\n", p)
+	}
+	for _, p := range d.ReadOnly {
+		fmt.Fprintf(w, "  read-only  %s\n", p)
+	}
+	for _, a := range d.Actions {
+		fmt.Fprintf(w, "  action     %s\n", a.Name)
+	}
+}
+
 func ownerText(c *catalogue.Catalogue, k *catalogue.Kind) string {
 	switch {
-	case k.Owner == "" && k.Scopes.Has(catalogue.ExtensionScope):
+	case k.Extends():
 		return "any resource"
 	case k.Owner == "":
 		return "none"
@@ -79,10 +93,16 @@ func Stats(w io.Writer, m Model) {
 		refused[strings.ToLower(r.Type)] = true
 	}
 	types := m.types()
+	secrets, lacking := 0, 0
+	for _, r := range m.Resources {
+		secrets += len(r.Sensitive)
+		lacking += len(r.Lacking)
+	}
 	fmt.Fprintf(w, "types                 %d, of which %d refused\n", len(types), len(refused))
 	fmt.Fprintf(w, "kinds with versions   %d\n", len(m.Resources))
 	fmt.Fprintf(w, "owners found          %d\nowners configured     %d\nchildren preserved    %d\n", c.OwnersFound,
 		c.OwnersConfigured, c.ChildrenPreserved)
 	fmt.Fprintf(w, "references            %d\n  to known kinds      %d\n", c.ByKind+c.ByPart+c.ByIDOnly, c.ByKind)
 	fmt.Fprintf(w, "  to parts            %d\n  by id only          %d\n", c.ByPart, c.ByIDOnly)
+	fmt.Fprintf(w, "secrets               %d\n  not in the schemas  %d\n", secrets, lacking)
 }

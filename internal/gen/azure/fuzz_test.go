@@ -43,13 +43,43 @@ func FuzzSchema(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := azure.Load([]fs.FS{fstest.MapFS{"schemas/a.json": {Data: text}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := azure.Load([]fs.FS{fstest.MapFS{"schemas/a.json": {Data: text}}})
 		_, c, err := azure.Generate(l, config)
 		if err != nil {
 			return
+		}
+		data, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = catalogue.Open(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Verify(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// FuzzFacts: a file of facts gives an error, or a catalogue that can be written and read.
+func FuzzFacts(f *testing.F) {
+	f.Add([]byte(`{"type": "My.Test/a", "scopes": 31, "readOnly": ["properties.b[*].c"], "sensitive": ["properties.d"]}`))
+	f.Add([]byte(`{"type": "My.Test/a", "functions": [{"name": "listKeys", "secret": ["keys.*.value"]}]}`))
+	schema := []byte(`{"resourceDefinitions": {"a": {"type": "object", "properties": {
+		"name": {"type": "string"}, "type": {"enum": ["My.Test/a"]}, "apiVersion": {"enum": ["2020-01-01"]},
+		"properties": {"type": "object", "properties": {"d": {"type": "string"}}}}}}}`)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		config, err := azure.ParseConfig(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := azure.Load([]fs.FS{fstest.MapFS{"schemas/a.json": {Data: schema}}})
+		if l.AddFacts(text) != nil {
+			return
+		}
+		_, c, err := azure.Generate(l, config)
+		if err != nil {
+			t.Fatal(err)
 		}
 		data, err := c.Encode()
 		if err != nil {
@@ -76,11 +106,7 @@ func TestEverySchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := azure.Load([]fs.FS{directory})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, _, err := azure.Generate(l, config)
+		m, _, err := azure.Generate(azure.Load([]fs.FS{directory}), config)
 		t.Logf("%d resources, %d refused, %.200v", len(m.Resources), len(m.Refusals), err)
 	}
 }

@@ -19,6 +19,7 @@ var stages = []stage{
 	{"separating children", separateChildren},
 	{"opening enums", openEnums},
 	{"finding references", setReferences},
+	{"finding secrets", setSecrets},
 	{"flattening properties", flatten},
 }
 

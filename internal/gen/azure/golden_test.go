@@ -33,11 +33,13 @@ func TestGolden(t *testing.T) {
 			directory := fstest.MapFS{
 				"schemas/common/definitions.json": {Data: []byte(`{"definitions": {"expression": {"type": "string"}}}`)},
 			}
-			config, want := []byte{}, ""
+			config, facts, want := []byte{}, []byte{}, ""
 			for _, f := range archive.Files {
 				switch f.Name {
 				case "config.yaml":
 					config = f.Data
+				case "facts.jsonl":
+					facts = f.Data
 				case "want":
 					want = string(f.Data)
 				default: // a schema, in YAML because it is shorter
@@ -48,7 +50,7 @@ func TestGolden(t *testing.T) {
 					directory[f.Name] = &fstest.MapFile{Data: text}
 				}
 			}
-			got := result(t, directory, config)
+			got := result(t, directory, config, facts)
 			if os.Getenv("KINSHIP_UPDATE") != "" {
 				last := len(archive.Files) - 1
 				archive.Files[last].Data = []byte(got)
@@ -65,17 +67,17 @@ func TestGolden(t *testing.T) {
 }
 
 // result returns the catalogue of a directory as text, or the error.
-func result(t *testing.T, directory fs.FS, configText []byte) string {
+func result(t *testing.T, directory fs.FS, configText, facts []byte) string {
 	t.Helper()
 	config, err := azure.ParseConfig(configText)
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	l, err := azure.Load([]fs.FS{directory})
-	if err != nil {
+	l := azure.Load([]fs.FS{directory})
+	if err := l.AddFacts(facts); err != nil {
 		return "error: " + err.Error() + "\n"
 	}
-	_, c, err := azure.Generate(l, config)
+	m, c, err := azure.Generate(l, config)
 	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
@@ -100,12 +102,31 @@ func result(t *testing.T, directory fs.FS, configText []byte) string {
 		for _, p := range d.Preserved {
 			fmt.Fprintf(&b, "  children %s: %s\n", p.Path, p.Type)
 		}
+		writeFacts(&b, d)
 		writeShape(&b, d.Body, "  ")
+	}
+	for _, r := range m.Resources {
+		for _, p := range r.Lacking {
+			fmt.Fprintf(&b, "lacking %s %s: %s\n", r.Type, r.APIVersion, p)
+		}
 	}
 	for _, r := range c.Refusals() {
 		fmt.Fprintf(&b, "refused %s %s: %s\n", r.Type, r.APIVersion, r.Reason)
 	}
 	return b.String()
+}
+
+// writeFacts writes what the facts say of a kind.
+func writeFacts(b *strings.Builder, d *catalogue.Definition) {
+	for _, p := range d.ReadOnly {
+		fmt.Fprintf(b, "  read-only %s\n", p)
+	}
+	for _, p := range d.Sensitive {
+		fmt.Fprintf(b, "  sensitive %s\n", p)
+	}
+	for _, a := range d.Actions {
+		fmt.Fprintf(b, "  action %s %v\n", a.Name, a.Sensitive)
+	}
 }
 
 // writeShape writes the properties of an object, one a line.
@@ -137,7 +158,7 @@ func writeShape(b *strings.Builder, s *catalogue.Shape, indent string) {
 func shapeText(s *catalogue.Shape) string {
 	names := []string{
 		"any", "object", "list of", "map of", "string", "integer", "number", "boolean", "integer or string", "id", "{id}",
-		"ids to",
+		"ids to", "secret",
 	}
 	text := names[s.Type]
 	if s.Open {

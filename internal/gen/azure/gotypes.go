@@ -223,6 +223,14 @@ func (w *goWriter) goType(t *Type, name string, arm bool) string {
 		return "[]" + w.declare(name+"Entry", "an entry of "+name, []emit.Field{
 			{Name: "Ref", Type: "catalogue.Reference", JSON: "ref"}, {Name: "Value", Type: "*" + value, JSON: "value,omitempty"},
 		})
+	case catalogue.Secret:
+		switch {
+		case !arm:
+			return "catalogue.SecretKey"
+		case t.Open:
+			return "runtime.RawExtension"
+		}
+		return "string"
 	case catalogue.ID, catalogue.IDObject:
 		switch {
 		case !arm:

@@ -53,28 +53,33 @@ type Library struct {
 	Roots []*Root
 	// Types are the resources to take. Empty takes all.
 	Types []Selection
+
+	facts map[string]Facts // by lower-case type
 }
 
-// Load makes a Library of directories. types are the contents of files such as types.json: a list of
-// lists with ARM type, api-version, path of the file, key at its top, and name below the key.
-func Load(directories []fs.FS, types ...[]byte) (*Library, error) {
-	l := &Library{}
+// Load makes a Library of directories.
+func Load(directories []fs.FS) *Library {
+	l := &Library{facts: map[string]Facts{}}
 	for _, d := range directories {
 		l.Roots = append(l.Roots, &Root{files: d, read: map[string]*File{}})
 	}
-	for _, text := range types {
-		var rows [][]string
-		if err := json.Unmarshal(text, &rows); err != nil {
-			return nil, fmt.Errorf("reading the list of types: %w", err)
-		}
-		for i, row := range rows {
-			if len(row) != 5 {
-				return nil, fmt.Errorf("reading the list of types: row %d has %d fields instead of 5", i, len(row))
-			}
-			l.Types = append(l.Types, Selection{Path: row[2], Key: row[3], Definition: row[4]})
-		}
+	return l
+}
+
+// AddTypes adds the content of a file such as types.json to Types: a list of lists with ARM type, api-version, path
+// of the schema file, key at its top, and name below the key.
+func (l *Library) AddTypes(text []byte) error {
+	var rows [][]string
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return fmt.Errorf("reading the list of types: %w", err)
 	}
-	return l, nil
+	for i, row := range rows {
+		if len(row) != 5 {
+			return fmt.Errorf("reading the list of types: row %d has %d fields instead of 5", i, len(row))
+		}
+		l.Types = append(l.Types, Selection{Path: row[2], Key: row[3], Definition: row[4]})
+	}
+	return nil
 }
 
 // open returns a file.

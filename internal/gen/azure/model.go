@@ -26,6 +26,9 @@ type Resource struct {
 	Name *catalogue.Shape
 	// Preserved are the collections that separateChildren took out of Body.
 	Preserved []catalogue.Preserved
+	// ReadOnly, Sensitive and Actions are those of the Facts. Lacking are those of Sensitive that Body does not have.
+	ReadOnly, Sensitive, Lacking []catalogue.Path
+	Actions                      []catalogue.Action
 }
 
 // Type is a value in an ARM body. A Type doesn't change once readModel made it: a stage makes a copy.

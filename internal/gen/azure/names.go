@@ -19,6 +19,7 @@ func setNames(m Model, config *Config) (Model, error) {
 		if configured {
 			r.Kind.Kind, r.Plural = kind, pluralOf(kind)
 		}
+		r.GUIDName = config.isGUID(r.Type)
 		lower := strings.ToLower(r.Type)
 		free := true
 		for _, name := range []string{r.Group + "/kind/" + strings.ToLower(r.Kind.Kind), r.Group + "/" + r.Plural} {

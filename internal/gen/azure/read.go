@@ -56,6 +56,9 @@ func readModel(l *Library, config *Config) (Model, error) {
 			strings.Compare(a.APIVersion, b.APIVersion))
 	})
 	spellAlike(m.Resources)
+	for i := range m.Resources {
+		l.facts[strings.ToLower(m.Resources[i].Type)].addTo(&m.Resources[i])
+	}
 	return m, nil
 }
 

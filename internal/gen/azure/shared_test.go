@@ -15,9 +15,11 @@ func generated(t *testing.T, directories []fs.FS, types ...[]byte) *catalogue.Ca
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := azure.Load(directories, types...)
-	if err != nil {
-		t.Fatal(err)
+	l := azure.Load(directories)
+	for _, text := range types {
+		if err := l.AddTypes(text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	_, c, err := azure.Generate(l, config)
 	if err != nil {

@@ -60,8 +60,17 @@ func compileRegexp(pattern string) (jsonschema.Regexp, error) {
 }
 
 // validate returns the error of the schema that a kind comes from for a body.
-func validate(c *jsonschema.Compiler, k *catalogue.Kind, body map[string]any, parent string) (invalid error) {
+func validate(c *jsonschema.Compiler, k *catalogue.Kind, hidden map[string]any, parent string) (invalid error) {
 	schema, err := c.Compile(site + k.Source.Path + "#/" + k.SchemaPath)
+	if err != nil {
+		return err
+	}
+	body, err := catalogue.Reveal(hidden, func(h catalogue.Hidden) (any, error) {
+		if h.JSON {
+			return map[string]any{}, nil
+		}
+		return "Ab1~Ab1~Ab1~Ab1~", nil
+	})
 	if err != nil {
 		return err
 	}
@@ -171,6 +180,8 @@ func drawn(t *rapid.T, s *catalogue.Shape, depth int) any {
 			{"azure": map[string]any{"name": "My.Net/networks/net"}},
 			{"kubernetes": map[string]any{"name": "net"}},
 		}).Draw(t, "reference")
+	case catalogue.Secret:
+		return map[string]any{"name": "sql", "key": "password"}
 	case catalogue.Boolean:
 		return rapid.Bool().Draw(t, "boolean")
 	default:

@@ -43,14 +43,17 @@ func (a actuator) Get(ctx context.Context, _ Input, text string) (*resource, err
 func (a actuator) get(ctx context.Context, id azure.ID, text string) (*resource, error) {
 	answer, err := a.client.Get(ctx, id, a.APIVersion)
 	if err != nil {
-		return nil, explain(err)
+		return nil, a.told(ctx, explain(err))
 	}
 	return a.read(text, answer), nil
 }
 
 // read returns the resource of an answer to a request for an ARM id.
 func (a actuator) read(asked string, answer azure.Answer) *resource {
-	r := &resource{ID: asked, Body: answer.Body, ETag: answer.ETag, desired: a.desired}
+	r := &resource{ID: asked, ETag: answer.ETag, desired: a.desired}
+	if answer.Body != nil { // No Azure returns a secret.
+		r.Body = a.definition.Strip(answer.Body)
+	}
 	if told, ok := answer.Body["id"].(string); ok && !strings.EqualFold(strings.TrimSuffix(told, "/"), asked) {
 		r.ID = told
 	}
@@ -77,10 +80,14 @@ func (a actuator) Create(ctx context.Context, _ Input) (*resource, error) {
 	if err := a.awaitDeployment(ctx, id); err != nil {
 		return nil, err
 	}
-	setStatus(a.object, digest(body), "sent")
-	answer, err := a.submit(ctx, id, body, azure.Condition{})
+	secrets, err := a.open(ctx)
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
+	}
+	setStatus(a.object, digest(body, secrets.versions), "sent")
+	answer, err := a.submit(ctx, id, body, secrets, azure.Condition{})
+	if err != nil {
+		return nil, err
 	}
 	if answer.Operation != nil {
 		return nil, pending(answer)
@@ -138,11 +145,16 @@ func (a actuator) Update(ctx context.Context, _ Input, r *resource, _ []string) 
 	if err := a.awaitDeployment(ctx, id); err != nil {
 		return underWay(r), err
 	}
-	answer, err := a.submit(ctx, id, a.preserve(body, r.Body), azure.Condition{ETag: r.ETag})
+	secrets, err := a.open(ctx)
 	if err != nil {
-		return r, explain(err)
+		return r, err
 	}
-	setStatus(a.object, digest(body), "sent") // Not of a PUT that was refused: another one has to follow.
+	answer, err := a.submit(ctx, id, a.preserve(body, r.Body), secrets, azure.Condition{ETag: r.ETag})
+	if err != nil {
+		return r, err
+	}
+	// Not of a PUT that was refused: another one has to follow.
+	setStatus(a.object, digest(body, secrets.versions), "sent")
 	updated := a.read(r.ID, answer)
 	if updated.Body == nil {
 		updated.Body = r.Body
@@ -205,7 +217,7 @@ func (a actuator) Resume(ctx context.Context, _ Input, operation string) error {
 		if azure.Classify(err).Ended {
 			a.endDeployment(ctx, begun)
 		}
-		return explainPoll(err)
+		return a.told(ctx, explainPoll(err))
 	}
 	if answer.Operation != nil {
 		return pending(answer)

@@ -15,6 +15,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/condition"
 	"github.com/kinship-dev/kinship/pkg/external"
+	"github.com/kinship-dev/kinship/pkg/secret"
 )
 
 const (
@@ -152,11 +153,11 @@ func TestLookUpOwner(t *testing.T) {
 
 // TestForget: nothing of a Secret that was deleted is kept.
 func TestForget(t *testing.T) {
-	secret, other := types.NamespacedName{Namespace: "n", Name: "s"}, types.NamespacedName{Namespace: "n", Name: "o"}
-	c := &connector{}
-	c.known.Store(secret, &connection{})
+	gone, other := types.NamespacedName{Namespace: "n", Name: "s"}, types.NamespacedName{Namespace: "n", Name: "o"}
+	c := &connector{secrets: secret.NewReader(nil)}
+	c.known.Store(gone, &connection{})
 	c.known.Store(other, &connection{})
-	if c.forget(secret); c.known.Get(secret) != nil || c.known.Get(other) == nil {
+	if c.forget(gone); c.known.Get(gone) != nil || c.known.Get(other) == nil {
 		t.Errorf("known are %v", maps.Collect(c.known.All()))
 	}
 }

@@ -26,6 +26,8 @@ type desired struct {
 	id func(gk schema.GroupKind, name string) string
 	// subscription is the subscription of the object's credentials, or "".
 	subscription string
+	// versions are the versions of the Secrets in sensitive fields.
+	versions secretVersions
 	// ownerID returns the ARM id of the owner in the spec or, for a resource without an owner, of its scope.
 	ownerID func() (azure.ID, error)
 	// body returns the body of a PUT. The caller must not change the body.
@@ -55,7 +57,7 @@ func (d *desired) idOf() (azure.ID, error) {
 
 // address returns the ARM id of the resource, from the ARM id of its owner.
 func (d *desired) address() (azure.ID, error) {
-	if err := azure.CheckName(nameOf(d.object)); err != nil {
+	if err := azure.CheckName(d.nameOf(d.object)); err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
 	owner, err := d.ownerID()
@@ -64,7 +66,7 @@ func (d *desired) address() (azure.ID, error) {
 			return azure.ID{}, err
 		}
 	}
-	id, err := owner.Child(d.Type, nameOf(d.object))
+	id, err := owner.Child(d.Type, d.nameOf(d.object))
 	if err != nil {
 		return azure.ID{}, fmt.Errorf("spec.%s: %w", catalogue.AzureNameField, err)
 	}
@@ -170,7 +172,7 @@ var scopeOwners = []struct {
 
 // checkOwner refuses an owner whose ARM type can't contain a resource of the kind.
 func (k *kind) checkOwner(id azure.ID) error {
-	if k.Scopes.Has(catalogue.ExtensionScope) || k.Scopes.Has(catalogue.UnknownScope) {
+	if k.Extends() || k.Scopes.Has(catalogue.UnknownScope) {
 		return nil
 	}
 	var allowed []string
@@ -194,8 +196,8 @@ func (k *kind) checkOwner(id azure.ID) error {
 // checkScope refuses an owner in another resource if the owner's type is no extension.
 func (k *kind) checkScope(owner azure.ID) error {
 	known := k.all.Default(owner.Type())
-	if known == nil || owner.Scope() != azure.ExtensionScope ||
-		known.Scopes.Has(catalogue.ExtensionScope) || known.Scopes.Has(catalogue.UnknownScope) {
+	if known == nil || owner.Scope() != azure.ExtensionScope || known.Scopes.Has(catalogue.ExtensionScope) ||
+		known.Scopes.Has(catalogue.UnknownScope) {
 		return nil
 	}
 	return fmt.Errorf("spec.%s is %s, and a %s can't be in %s", catalogue.OwnerField, owner, owner.Type(), owner.In())

@@ -22,7 +22,7 @@ func (d *desired) toARM() (map[string]any, error) {
 		return nil, err
 	}
 	body, err := d.ToARM(specOf(d.object), catalogue.Conversion{
-		Parent: parent, Name: nameOf(d.object), Kinds: d.all, Resolve: d.resolve,
+		Parent: parent, Name: d.nameOf(d.object), Kinds: d.all, Resolve: d.resolve,
 	})
 	if err != nil {
 		return nil, err
@@ -109,24 +109,27 @@ func (r *resource) differs() []string {
 		return []string{"properties.provisioningState"} // Another PUT may succeed.
 	}
 	before := sentOf(r.desired.object)
-	same := before == digest(body)
+	same := before == digest(body, r.desired.versions)
 	if same && !isTerminal(stateOf(r.Body)) {
 		return nil // The resource may not show yet what was sent.
 	}
-	paths := azure.Compare(body, r.Body, same)
-	if len(paths) == 0 && before != "" && !same {
-		return []string{"a field that was removed"}
+	paths := azure.Compare(r.desired.definition.Strip(body), r.Body, same)
+	if len(paths) > 0 || before == "" || same {
+		return paths
 	}
-	return paths
+	if len(r.desired.versions) > 0 {
+		return []string{"the value of a secret, or a field that was removed"}
+	}
+	return []string{"a field that was removed"}
 }
 
-// digest returns a hash of a body.
-func digest(body map[string]any) string {
+// digest returns a hash of a body, which has no values of secrets, and of the versions of the Secrets.
+func digest(body map[string]any, secrets secretVersions) string {
 	text, err := json.Marshal(body)
 	if err != nil { // A body is made of JSON.
 		panic(err)
 	}
-	sum := sha256.Sum256(text)
+	sum := sha256.Sum256(append(text, secrets.String()...))
 	return hex.EncodeToString(sum[:16])
 }
 

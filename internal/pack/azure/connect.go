@@ -14,6 +14,7 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/pkg/external"
 	"github.com/kinship-dev/kinship/pkg/locked"
+	"github.com/kinship-dev/kinship/pkg/secret"
 )
 
 // connection is an azure.Client with the subscription of its credentials.
@@ -32,6 +33,8 @@ type connector struct {
 	// own is the connection of objects without spec.credentialsRef; nil if the pack refuses such
 	// objects.
 	own *connection
+	// secrets reads the Secrets in sensitive fields.
+	secrets *secret.Reader
 
 	known locked.Map[types.NamespacedName, *connection] // by Secret
 }
@@ -41,7 +44,7 @@ type connector struct {
 func newConnector(
 	live client.Client, options Options, observe func(azure.Call), trace func(http.RoundTripper) http.RoundTripper,
 ) (*connector, error) {
-	c := &connector{live: live, options: options, observe: observe, trace: trace}
+	c := &connector{live: live, options: options, observe: observe, trace: trace, secrets: secret.NewReader(live)}
 	if options.Credential == "" || options.Credential == SecretCredential {
 		return c, nil
 	}
@@ -84,11 +87,11 @@ func (c *connector) connect(ctx context.Context, in Input) (*connection, error) 
 	if known := c.known.Get(key); known != nil && known.version == version && version != "" {
 		return known, nil
 	}
-	var secret corev1.Secret
-	if err := c.live.Get(ctx, key, &secret); err != nil {
+	var credentials corev1.Secret
+	if err := c.live.Get(ctx, key, &credentials); err != nil {
 		return nil, fmt.Errorf("read Secret %s: %w", name, err)
 	}
-	made, err := c.of(secret.Data)
+	made, err := c.of(credentials.Data)
 	if err != nil {
 		return nil, &external.Error{Class: external.Invalid, Message: fmt.Sprintf("Secret %s: %s", name, err)}
 	}
@@ -119,7 +122,10 @@ func (c *connector) of(data map[string][]byte) (*connection, error) {
 }
 
 // forget drops the connection of a deleted Secret, so that no password stays in memory.
-func (c *connector) forget(secret types.NamespacedName) { c.known.Delete(secret) }
+func (c *connector) forget(secret types.NamespacedName) {
+	c.known.Delete(secret)
+	c.secrets.Forget(secret)
+}
 
 // subscription returns the subscription of an object's credentials, or "" before the first connect
 // with these credentials.

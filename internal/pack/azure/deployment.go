@@ -25,29 +25,63 @@ const (
 	deploymentVersion = "2021-04-01"
 )
 
-// submit sends the body of a resource.
+// submit sends the body of a resource with the values of secrets. The error of submit has no such value.
 func (a actuator) submit(
-	ctx context.Context, id azure.ID, body map[string]any, only azure.Condition,
+	ctx context.Context, id azure.ID, body map[string]any, secrets opened, only azure.Condition,
 ) (azure.Answer, error) {
+	send, wrap := a.deploy, func(value any) any { return azure.Secure{Value: value} }
 	if !a.isDeployed(id) {
-		return a.client.Put(ctx, id, a.APIVersion, body, only)
+		send, wrap = a.put, func(value any) any { return value }
 	}
-	deployment, err := a.deployment(id)
+	revealed, err := secrets.reveal(body, wrap)
 	if err != nil {
 		return azure.Answer{}, err
+	}
+	answer, err := send(ctx, id, revealed, only)
+	if err != nil {
+		return azure.Answer{}, secrets.withhold(err)
+	}
+	return answer, nil
+}
+
+func (a actuator) put(
+	ctx context.Context, id azure.ID, body map[string]any, only azure.Condition,
+) (azure.Answer, error) {
+	answer, err := a.client.Put(ctx, id, a.APIVersion, body, only)
+	if err != nil {
+		return azure.Answer{}, explain(err)
+	}
+	return answer, nil
+}
+
+// deploy sends the body in a template deployment. ARM keeps the template, so secrets are secure parameters, which ARM
+// does not return.
+func (a actuator) deploy(
+	ctx context.Context, id azure.ID, body map[string]any, _ azure.Condition,
+) (azure.Answer, error) {
+	deployment, err := a.deployment(id)
+	if err != nil {
+		return azure.Answer{}, invalid(err)
 	}
 	ownerVersion := a.APIVersion
 	if known := a.all.Default(id.Parent().Type()); known != nil {
 		ownerVersion = known.APIVersion
 	}
-	template, err := azure.Template(id, a.Type, a.APIVersion, body, ownerVersion)
+	template, parameters, err := azure.Template(id, a.Type, a.APIVersion, body, ownerVersion)
 	if err != nil {
 		return azure.Answer{}, invalid(err)
 	}
-	content := map[string]any{"properties": map[string]any{"mode": "Incremental", "template": template}}
-	answer, err := a.client.Put(ctx, deployment, deploymentVersion, content, azure.Condition{})
+	properties := map[string]any{"mode": "Incremental", "template": template}
+	if len(parameters) > 0 {
+		properties["parameters"] = parameters
+	}
+	answer, err := a.client.Put(ctx, deployment, deploymentVersion, map[string]any{"properties": properties},
+		azure.Condition{})
+	if err != nil {
+		return azure.Answer{}, explain(err)
+	}
 	answer.Body, answer.ETag = nil, "" // Those of the deployment.
-	return answer, err
+	return answer, nil
 }
 
 // awaitDeployment returns an external.Error of class external.Pending while the deployment of an earlier

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
@@ -44,7 +45,7 @@ func (k *kind) external() external.Kind[*external.Unstructured, *resource] {
 	gvk := k.GroupVersionKind()
 	return external.Kind[*external.Unstructured, *resource]{
 		GVK: gvk, New: func() *external.Unstructured { return external.NewUnstructured(gvk) },
-		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: nameOf,
+		Relations: k.relations(), Connect: k.connect, Identify: identify, Name: k.nameOf,
 		Key: strings.ToLower,
 		Address: func(in Input) string {
 			id, err := k.desired(in).address()
@@ -78,6 +79,9 @@ func (k *kind) connect(ctx context.Context, in Input) (access, error) {
 	if err := d.checkAddress(); err != nil {
 		return result, invalid(err)
 	}
+	if d.versions, err = k.versionsOf(ctx, in); err != nil {
+		return result, err
+	}
 	return result, d.checkReferences()
 }
 
@@ -106,10 +110,14 @@ func (k *kind) parse(text string) (azure.ID, error) {
 	return id, nil
 }
 
-// nameOf returns the name of an object's resource: spec.azureName or metadata.name.
-func nameOf(obj *external.Unstructured) string {
+// nameOf returns the name of an object's resource: spec.azureName or metadata.name. Where Azure wants a GUID, and
+// metadata.name is none, nameOf returns metadata.uid.
+func (k *kind) nameOf(obj *external.Unstructured) string {
 	if name, _, _ := unstructured.NestedString(obj.Object, "spec", catalogue.AzureNameField); name != "" {
 		return name
+	}
+	if uid := string(obj.GetUID()); k.GUIDName && uid != "" && uuid.Validate(obj.GetName()) != nil {
+		return uid
 	}
 	return obj.GetName()
 }

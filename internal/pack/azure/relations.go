@@ -28,7 +28,7 @@ func relationsOf(options Options, served schema.GroupVersionKind) []relation.Rel
 }
 
 // relations returns the relations of the kind: to its owner, to the resources that the spec refers
-// to, and to the Secret with the credentials.
+// to, to the Secret with the credentials, and to the Secrets with the values of sensitive fields.
 func (k *kind) relations() []relation.Relation {
 	gk, name := k.GroupVersionKind().GroupKind(), k.Plural+"."+k.Group
 	edge := func(obj client.Object, role relation.Role, target schema.GroupKind, name, field string) relation.Edge {
@@ -40,9 +40,9 @@ func (k *kind) relations() []relation.Relation {
 			}),
 		}
 	}
-	return []relation.Relation{
+	return append([]relation.Relation{
 		{
-			Name: "azure-owner-" + name, Role: relation.Owner, Declarer: gk, Target: k.ownerKind(),
+			Name: "azure-owner-" + name, Role: relation.Owner, Declarer: gk, Target: k.onlyOwnerKind(),
 			Field: "spec." + catalogue.OwnerField, Doc: "The resource of a " + k.Kind + " is in the resource of its owner.",
 			Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) []relation.Edge {
 				owner, gk := k.owner(obj)
@@ -81,7 +81,28 @@ func (k *kind) relations() []relation.Relation {
 				}
 			}),
 		},
+	}, k.secretRelations(name, edge)...)
+}
+
+// edgeOf returns the edge from an object to a target that a field names.
+type edgeOf func(obj client.Object, role relation.Role, target schema.GroupKind, name, field string) relation.Edge
+
+// secretRelations returns the relation to the Secrets of sensitive fields, for a kind that has such fields.
+func (k *kind) secretRelations(name string, edge edgeOf) []relation.Relation {
+	if len(k.SecretFields) == 0 {
+		return nil
 	}
+	return []relation.Relation{{
+		Name: "azure-secrets-" + name, Role: relation.Dependency, Finalizer: guard, Reads: true,
+		Declarer: k.GroupVersionKind().GroupKind(), Target: secretKind.GroupKind(),
+		Doc: "A " + k.Kind + " has values that are in Secrets, such as passwords.",
+		Extract: relation.Typed(func(obj *external.Unstructured, _ relation.Kinds) (edges []relation.Edge) {
+			for _, found := range k.secrets(obj) {
+				edges = append(edges, edge(obj, relation.Dependency, secretKind.GroupKind(), found.Name, found.Path))
+			}
+			return edges
+		}),
+	}}
 }
 
 // referenceKinds returns the kinds that references may name, or nil if a field may refer to any
@@ -105,9 +126,16 @@ func (k *kind) referenceKinds() []schema.GroupKind {
 	return all
 }
 
-// ownerKind returns the GroupKind of the owner, or the zero value if owners can be of several
-// kinds.
+// ownerKind returns the GroupKind of an owner of which spec.ownerRef does not name the kind, or the zero value.
 func (k *kind) ownerKind() schema.GroupKind { return k.kindOf(k.Owner) }
+
+// onlyOwnerKind returns the GroupKind of all owners, or the zero value if owners can be of several kinds.
+func (k *kind) onlyOwnerKind() schema.GroupKind {
+	if k.Extends() {
+		return schema.GroupKind{}
+	}
+	return k.ownerKind()
+}
 
 // kindOf returns the GroupKind of an ARM type, or the zero value.
 func (k *kind) kindOf(armType string) schema.GroupKind {

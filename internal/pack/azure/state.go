@@ -29,7 +29,7 @@ func (k *kind) observe(obj *external.Unstructured, r *resource) reconcile.Outcom
 	isManaged := obj.GetExternalSpec().ManagementPolicy != sharedv1alpha1.PolicyUnmanaged
 	if isManaged && sentOf(obj) == "" && len(r.differs()) == 0 {
 		body, _ := r.desired.body() // differs reports an error.
-		setStatus(obj, digest(body), "sent")
+		setStatus(obj, digest(body, r.desired.versions), "sent")
 	}
 	state := short(stateOf(r.Body))
 	switch {

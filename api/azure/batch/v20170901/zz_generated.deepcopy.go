@@ -622,7 +622,7 @@ func (in *BatchAccountsCertificateSpec) DeepCopyInto(out *BatchAccountsCertifica
 	}
 	if in.Password != nil {
 		in, out := &in.Password, &out.Password
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.Thumbprint != nil {
@@ -1193,7 +1193,7 @@ func (in *LinuxUserConfiguration) DeepCopyInto(out *LinuxUserConfiguration) {
 	}
 	if in.SshPrivateKey != nil {
 		in, out := &in.SshPrivateKey, &out.SshPrivateKey
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.Uid != nil {
@@ -1479,7 +1479,7 @@ func (in *UserAccount) DeepCopyInto(out *UserAccount) {
 	}
 	if in.Password != nil {
 		in, out := &in.Password, &out.Password
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 }

@@ -367,7 +367,7 @@ type BatchAccountsCertificateSpec struct {
 	CredentialsRef      *catalogue.CredentialsReference `json:"credentialsRef,omitempty"`
 	Data                *string                         `json:"data,omitempty"`
 	Format              *string                         `json:"format,omitempty"`
-	Password            *string                         `json:"password,omitempty"`
+	Password            *catalogue.SecretKey            `json:"password,omitempty"`
 	Thumbprint          *string                         `json:"thumbprint,omitempty"`
 	ThumbprintAlgorithm *string                         `json:"thumbprintAlgorithm,omitempty"`
 	// Raw sets values that the schema doesn't know.
@@ -606,9 +606,9 @@ type TaskSchedulingPolicy struct {
 
 // LinuxUserConfiguration is LinuxUserConfiguration of the schema.
 type LinuxUserConfiguration struct {
-	Gid           *int64  `json:"gid,omitempty"`
-	SshPrivateKey *string `json:"sshPrivateKey,omitempty"`
-	Uid           *int64  `json:"uid,omitempty"`
+	Gid           *int64               `json:"gid,omitempty"`
+	SshPrivateKey *catalogue.SecretKey `json:"sshPrivateKey,omitempty"`
+	Uid           *int64               `json:"uid,omitempty"`
 }
 
 // UserAccount is UserAccount of the schema.
@@ -616,7 +616,7 @@ type UserAccount struct {
 	ElevationLevel         *string                 `json:"elevationLevel,omitempty"`
 	LinuxUserConfiguration *LinuxUserConfiguration `json:"linuxUserConfiguration,omitempty"`
 	Name                   *string                 `json:"name,omitempty"`
-	Password               *string                 `json:"password,omitempty"`
+	Password               *catalogue.SecretKey    `json:"password,omitempty"`
 }
 
 // ImageReferenceArm is ImageReference of the schema in ARM.
@@ -658,6 +658,25 @@ type NetworkConfigurationArm struct {
 	SubnetID              *string                    `json:"subnetId,omitempty"`
 }
 
+// LinuxUserConfigurationArm is LinuxUserConfiguration of the schema in ARM.
+//
+// +kubebuilder:object:generate=false
+type LinuxUserConfigurationArm struct {
+	Gid           *int64  `json:"gid,omitempty"`
+	SshPrivateKey *string `json:"sshPrivateKey,omitempty"`
+	Uid           *int64  `json:"uid,omitempty"`
+}
+
+// UserAccountArm is UserAccount of the schema in ARM.
+//
+// +kubebuilder:object:generate=false
+type UserAccountArm struct {
+	ElevationLevel         *string                    `json:"elevationLevel,omitempty"`
+	LinuxUserConfiguration *LinuxUserConfigurationArm `json:"linuxUserConfiguration,omitempty"`
+	Name                   *string                    `json:"name,omitempty"`
+	Password               *string                    `json:"password,omitempty"`
+}
+
 // BatchAccountsPoolPropertiesArm is the properties of BatchAccountsPool in ARM.
 //
 // +kubebuilder:object:generate=false
@@ -674,7 +693,7 @@ type BatchAccountsPoolPropertiesArm struct {
 	ScaleSettings           *ScaleSettings                `json:"scaleSettings,omitempty"`
 	StartTask               *StartTask                    `json:"startTask,omitempty"`
 	TaskSchedulingPolicy    *TaskSchedulingPolicy         `json:"taskSchedulingPolicy,omitempty"`
-	UserAccounts            []UserAccount                 `json:"userAccounts,omitzero"`
+	UserAccounts            []UserAccountArm              `json:"userAccounts,omitzero"`
 	VmSize                  *string                       `json:"vmSize,omitempty"`
 }
 

@@ -3095,7 +3095,7 @@ func (in *OSProfile) DeepCopyInto(out *OSProfile) {
 	*out = *in
 	if in.AdminPassword != nil {
 		in, out := &in.AdminPassword, &out.AdminPassword
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.AdminUsername != nil {
@@ -4802,7 +4802,7 @@ func (in *VirtualMachineScaleSetOSProfile) DeepCopyInto(out *VirtualMachineScale
 	*out = *in
 	if in.AdminPassword != nil {
 		in, out := &in.AdminPassword, &out.AdminPassword
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.AdminUsername != nil {

@@ -1826,7 +1826,7 @@ type WindowsConfiguration struct {
 
 // OSProfile is OSProfile of the schema.
 type OSProfile struct {
-	AdminPassword               *string               `json:"adminPassword,omitempty"`
+	AdminPassword               *catalogue.SecretKey  `json:"adminPassword,omitempty"`
 	AdminUsername               *string               `json:"adminUsername,omitempty"`
 	AllowExtensionOperations    *bool                 `json:"allowExtensionOperations,omitempty"`
 	ComputerName                *string               `json:"computerName,omitempty"`
@@ -2352,7 +2352,7 @@ type VirtualMachineScaleSetNetworkProfile struct {
 
 // VirtualMachineScaleSetOSProfile is VirtualMachineScaleSetOSProfile of the schema.
 type VirtualMachineScaleSetOSProfile struct {
-	AdminPassword        *string               `json:"adminPassword,omitempty"`
+	AdminPassword        *catalogue.SecretKey  `json:"adminPassword,omitempty"`
 	AdminUsername        *string               `json:"adminUsername,omitempty"`
 	ComputerNamePrefix   *string               `json:"computerNamePrefix,omitempty"`
 	CustomData           *string               `json:"customData,omitempty"`

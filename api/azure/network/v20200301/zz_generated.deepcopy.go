@@ -3231,7 +3231,7 @@ func (in *ConnectionSpec) DeepCopyInto(out *ConnectionSpec) {
 	}
 	if in.SharedKey != nil {
 		in, out := &in.SharedKey, &out.SharedKey
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.TrafficSelectorPolicies != nil {
@@ -11125,7 +11125,7 @@ func (in *RadiusServer) DeepCopyInto(out *RadiusServer) {
 	}
 	if in.RadiusServerSecret != nil {
 		in, out := &in.RadiusServerSecret, &out.RadiusServerSecret
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 }
@@ -14234,7 +14234,7 @@ func (in *VpnClientConfiguration) DeepCopyInto(out *VpnClientConfiguration) {
 	}
 	if in.RadiusServerSecret != nil {
 		in, out := &in.RadiusServerSecret, &out.RadiusServerSecret
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.RadiusServers != nil {
@@ -14970,7 +14970,7 @@ func (in *VpnServerConfigurationSpec) DeepCopyInto(out *VpnServerConfigurationSp
 	}
 	if in.RadiusServerSecret != nil {
 		in, out := &in.RadiusServerSecret, &out.RadiusServerSecret
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.RadiusServers != nil {
@@ -15165,7 +15165,7 @@ func (in *VpnSiteLinkConnection) DeepCopyInto(out *VpnSiteLinkConnection) {
 	}
 	if in.SharedKey != nil {
 		in, out := &in.SharedKey, &out.SharedKey
-		*out = new(string)
+		*out = new(catalogue.SecretKey)
 		**out = **in
 	}
 	if in.UseLocalAzureIpAddress != nil {

@@ -1522,7 +1522,7 @@ type ConnectionSpec struct {
 	LocalNetworkGateway2           *catalogue.Reference            `json:"localNetworkGateway2,omitempty"`
 	Peer                           *catalogue.Reference            `json:"peer,omitempty"`
 	RoutingWeight                  *int64                          `json:"routingWeight,omitempty"`
-	SharedKey                      *string                         `json:"sharedKey,omitempty"`
+	SharedKey                      *catalogue.SecretKey            `json:"sharedKey,omitempty"`
 	TrafficSelectorPolicies        []TrafficSelectorPolicy         `json:"trafficSelectorPolicies,omitzero"`
 	UseLocalAzureIpAddress         *bool                           `json:"useLocalAzureIpAddress,omitempty"`
 	UsePolicyBasedTrafficSelectors *bool                           `json:"usePolicyBasedTrafficSelectors,omitempty"`
@@ -7225,9 +7225,9 @@ type VirtualNetworkGatewaySku struct {
 
 // RadiusServer is RadiusServer of the schema.
 type RadiusServer struct {
-	RadiusServerAddress *string `json:"radiusServerAddress,omitempty"`
-	RadiusServerScore   *int64  `json:"radiusServerScore,omitempty"`
-	RadiusServerSecret  *string `json:"radiusServerSecret,omitempty"`
+	RadiusServerAddress *string              `json:"radiusServerAddress,omitempty"`
+	RadiusServerScore   *int64               `json:"radiusServerScore,omitempty"`
+	RadiusServerSecret  *catalogue.SecretKey `json:"radiusServerSecret,omitempty"`
 }
 
 // VpnClientRevokedCertificate is VpnClientRevokedCertificate of the schema.
@@ -7248,7 +7248,7 @@ type VpnClientConfiguration struct {
 	AadIssuer                    *string                       `json:"aadIssuer,omitempty"`
 	AadTenant                    *string                       `json:"aadTenant,omitempty"`
 	RadiusServerAddress          *string                       `json:"radiusServerAddress,omitempty"`
-	RadiusServerSecret           *string                       `json:"radiusServerSecret,omitempty"`
+	RadiusServerSecret           *catalogue.SecretKey          `json:"radiusServerSecret,omitempty"`
 	RadiusServers                []RadiusServer                `json:"radiusServers,omitzero"`
 	VpnClientAddressPool         *AddressSpace                 `json:"vpnClientAddressPool,omitempty"`
 	VpnClientIpsecPolicies       []IpsecPolicy                 `json:"vpnClientIpsecPolicies,omitzero"`
@@ -7274,6 +7274,15 @@ type VirtualNetworkGatewayIPConfigurationPropertiesArm struct {
 type VirtualNetworkGatewayIPConfigurationArm struct {
 	Name       *string                                            `json:"name,omitempty"`
 	Properties *VirtualNetworkGatewayIPConfigurationPropertiesArm `json:"properties,omitempty"`
+}
+
+// RadiusServerArm is RadiusServer of the schema in ARM.
+//
+// +kubebuilder:object:generate=false
+type RadiusServerArm struct {
+	RadiusServerAddress *string `json:"radiusServerAddress,omitempty"`
+	RadiusServerScore   *int64  `json:"radiusServerScore,omitempty"`
+	RadiusServerSecret  *string `json:"radiusServerSecret,omitempty"`
 }
 
 // VpnClientRevokedCertificatePropertiesArm is the properties of VpnClientRevokedCertificate in ARM.
@@ -7315,7 +7324,7 @@ type VpnClientConfigurationArm struct {
 	AadTenant                    *string                          `json:"aadTenant,omitempty"`
 	RadiusServerAddress          *string                          `json:"radiusServerAddress,omitempty"`
 	RadiusServerSecret           *string                          `json:"radiusServerSecret,omitempty"`
-	RadiusServers                []RadiusServer                   `json:"radiusServers,omitzero"`
+	RadiusServers                []RadiusServerArm                `json:"radiusServers,omitzero"`
 	VpnClientAddressPool         *AddressSpace                    `json:"vpnClientAddressPool,omitempty"`
 	VpnClientIpsecPolicies       []IpsecPolicy                    `json:"vpnClientIpsecPolicies,omitzero"`
 	VpnClientProtocols           []string                         `json:"vpnClientProtocols,omitzero"`
@@ -8348,7 +8357,7 @@ type VpnSiteLinkConnection struct {
 	EnableRateLimiting             *bool                `json:"enableRateLimiting,omitempty"`
 	IpsecPolicies                  []IpsecPolicy        `json:"ipsecPolicies,omitzero"`
 	RoutingWeight                  *int64               `json:"routingWeight,omitempty"`
-	SharedKey                      *string              `json:"sharedKey,omitempty"`
+	SharedKey                      *catalogue.SecretKey `json:"sharedKey,omitempty"`
 	UseLocalAzureIpAddress         *bool                `json:"useLocalAzureIpAddress,omitempty"`
 	UsePolicyBasedTrafficSelectors *bool                `json:"usePolicyBasedTrafficSelectors,omitempty"`
 	VpnConnectionProtocolType      *string              `json:"vpnConnectionProtocolType,omitempty"`
@@ -8546,7 +8555,7 @@ type VpnServerConfigurationPropertiesArm struct {
 	RadiusServerAddress          *string                                      `json:"radiusServerAddress,omitempty"`
 	RadiusServerRootCertificates []VpnServerConfigRadiusServerRootCertificate `json:"radiusServerRootCertificates,omitzero"`
 	RadiusServerSecret           *string                                      `json:"radiusServerSecret,omitempty"`
-	RadiusServers                []RadiusServer                               `json:"radiusServers,omitzero"`
+	RadiusServers                []RadiusServerArm                            `json:"radiusServers,omitzero"`
 	VpnAuthenticationTypes       []string                                     `json:"vpnAuthenticationTypes,omitzero"`
 	VpnClientIpsecPolicies       []IpsecPolicy                                `json:"vpnClientIpsecPolicies,omitzero"`
 	VpnClientRevokedCertificates []VpnServerConfigVpnClientRevokedCertificate `json:"vpnClientRevokedCertificates,omitzero"`
@@ -8573,7 +8582,7 @@ type VpnServerConfigurationSpec struct {
 	RadiusClientRootCertificates []VpnServerConfigRadiusClientRootCertificate `json:"radiusClientRootCertificates,omitzero"`
 	RadiusServerAddress          *string                                      `json:"radiusServerAddress,omitempty"`
 	RadiusServerRootCertificates []VpnServerConfigRadiusServerRootCertificate `json:"radiusServerRootCertificates,omitzero"`
-	RadiusServerSecret           *string                                      `json:"radiusServerSecret,omitempty"`
+	RadiusServerSecret           *catalogue.SecretKey                         `json:"radiusServerSecret,omitempty"`
 	RadiusServers                []RadiusServer                               `json:"radiusServers,omitzero"`
 	VpnAuthenticationTypes       []string                                     `json:"vpnAuthenticationTypes,omitzero"`
 	VpnClientIpsecPolicies       []IpsecPolicy                                `json:"vpnClientIpsecPolicies,omitzero"`

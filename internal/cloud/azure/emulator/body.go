@@ -15,7 +15,7 @@ import (
 
 // render returns the body of a resource as ARM returns it.
 func (rq *request) render(r *resource) map[string]any {
-	out := runtime.DeepCopyJSON(r.body)
+	out := withoutSecrets(r.kind.Name, runtime.DeepCopyJSON(r.body))
 	rq.addDefaults(r, out)
 	out["id"], out["name"], out["type"] = r.id.String(), r.id.Name(), r.kind.Name
 	if r.location != "" {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 	"github.com/kinship-dev/kinship/internal/cloud/emulated"
 )
@@ -127,6 +129,16 @@ type Item struct {
 	ID    string `json:"id"`
 	Type  string `json:"type"`
 	State string `json:"state,omitempty"`
+}
+
+// Sent returns the body that a resource has of its last PUT, with the secrets that no answer has, or nil.
+func (s *Server) Sent(id azure.ID) map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.store.get(id); r != nil {
+		return runtime.DeepCopyJSON(r.body)
+	}
+	return nil
 }
 
 // Remove removes a resource and all resources below it without the checks of a DELETE, and reports

@@ -37,7 +37,9 @@ type request struct {
 	id   azure.ID
 	list bool
 	body map[string]any
-	now  time.Time
+	// parameters are those of the deployment in the body, by their names.
+	parameters map[string]any
+	now        time.Time
 	// fail is the failure that [Fault] orders for the operation.
 	fail *refusal
 }

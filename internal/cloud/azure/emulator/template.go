@@ -14,7 +14,7 @@ import (
 // template reads the resources of a deployment's template in both languages. The older language has
 // a list of resources, whose dependsOn has types and names. languageVersion 2.0 has a map of
 // resources, whose dependsOn has keys, and which may contain existing resources. The only evaluated
-// expression is resourceId with literal arguments.
+// expressions are resourceId with literal arguments, and parameters.
 func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
 	template := mapOf(properties["template"])
 	if template == nil {
@@ -22,6 +22,9 @@ func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
 	}
 	if mode := textOf(properties["mode"]); !strings.EqualFold(mode, "Incremental") {
 		return nil, malformed("InvalidRequestContent", "The deployment mode '%s' is not emulated.", mode)
+	}
+	if refused := rq.readParameters(template, properties); refused != nil {
+		return nil, refused
 	}
 	var entries []entry
 	switch typed := template["resources"].(type) {
@@ -46,6 +49,32 @@ func (rq *request) template(properties map[string]any) ([]*step, *refusal) {
 		}
 	}
 	return linked(entries)
+}
+
+// readParameters reads the parameters of a template, and refuses one without a value, and a value without a parameter.
+func (rq *request) readParameters(template, properties map[string]any) *refusal {
+	declared, given := mapOf(template["parameters"]), mapOf(properties["parameters"])
+	for name := range given {
+		if declared[name] == nil {
+			return malformed("InvalidTemplate", "Deployment template validation failed: The following parameters were "+
+				"supplied, but do not correspond to any parameters defined in the template: '%s'.", name)
+		}
+	}
+	rq.parameters = map[string]any{}
+	for name, one := range declared {
+		value, ok := mapOf(given[name])["value"]
+		if !ok {
+			return malformed("InvalidTemplate",
+				"Deployment template validation failed: The value for the template parameter '%s' is not provided.", name)
+		}
+		_, isText := value.(string)
+		if kind := textOf(mapOf(one)["type"]); strings.EqualFold(kind, "secureString") != isText {
+			return malformed("InvalidTemplate", "Deployment template validation failed: The provided value for the template "+
+				"parameter '%s' is not valid. Expected a value of type '%s'.", name, kind)
+		}
+		rq.parameters[name] = value
+	}
+	return nil
 }
 
 // entry is a resource of a template.
@@ -168,6 +197,7 @@ func reaches(from, to *step, seen map[*step]bool) bool {
 
 var (
 	resourceID = regexp.MustCompile(`^\[resourceId\((.*)\)\]$`)
+	parameter  = regexp.MustCompile(`^\[parameters\('([^']*)'\)\]$`)
 	literal    = regexp.MustCompile(`^'([^']*)'$`)
 )
 
@@ -203,8 +233,15 @@ func (rq *request) evaluateText(text string) (any, *refusal) {
 	if !strings.HasPrefix(text, "[") || !strings.HasSuffix(text, "]") {
 		return text, nil
 	}
+	if named := parameter.FindStringSubmatch(text); named != nil {
+		if value, ok := rq.parameters[named[1]]; ok {
+			return value, nil
+		}
+		return nil, malformed("InvalidTemplate",
+			"The template parameter '%s' is not found.", named[1])
+	}
 	unknown := malformed("InvalidTemplate",
-		"The expression '%s' is not emulated: only resourceId with literal arguments is.", text)
+		"The expression '%s' is not emulated: only resourceId with literal arguments and parameters are.", text)
 	call := resourceID.FindStringSubmatch(text)
 	if call == nil {
 		return nil, unknown

@@ -26,6 +26,12 @@ func (in *input) catalogue() *cobra.Command {
 			for _, r := range c.Refusals() {
 				fmt.Fprintf(cmd.ErrOrStderr(), "refused %s in %s: %s\n", r.Type, r.APIVersion, r.Reason)
 			}
+			for _, r := range m.Resources {
+				for _, path := range r.Lacking {
+					fmt.Fprintf(cmd.ErrOrStderr(), "the schema of %s in %s has no %s, which the facts call a secret\n",
+						r.Type, r.APIVersion, path)
+				}
+			}
 			data, err := encode(c)
 			if err != nil {
 				return err

@@ -15,8 +15,8 @@ import (
 
 // input is the flags of all commands.
 type input struct {
-	schemas, types, configs []string
-	strict                  bool
+	schemas, types, facts, configs []string
+	strict                         bool
 }
 
 // New returns the command armgen.
@@ -31,6 +31,8 @@ func New() *cobra.Command {
 		"directory with the folders of schema.management.azure.com, such as schemas/2020-03-01 (may be repeated)")
 	flags.StringArrayVar(&in.types, "types", nil,
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
+	flags.StringArrayVar(&in.facts, "facts", nil,
+		"file with a JSON object a line: what the schemas don't say of a type, such as its secrets (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
 	root.AddCommand(in.catalogue(), in.explain(), in.stats(), crds())
@@ -82,29 +84,37 @@ func (in *input) load() (*azure.Library, *azure.Config, error) {
 	for _, d := range in.schemas {
 		directories = append(directories, os.DirFS(d))
 	}
-	var types [][]byte
-	for _, file := range in.types {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, err
-		}
-		types = append(types, text)
-	}
 	config, err := azure.DefaultConfig(in.strict)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, file := range in.configs {
+	err = eachFile(in.configs, func(text []byte) error {
+		more, err := azure.ParseConfig(text)
+		if err == nil {
+			config.Add(more)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	l := azure.Load(directories)
+	if err := eachFile(in.types, l.AddTypes); err != nil {
+		return nil, nil, err
+	}
+	return l, config, eachFile(in.facts, l.AddFacts)
+}
+
+// eachFile calls read with the content of each file.
+func eachFile(files []string, read func(text []byte) error) error {
+	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		more, err := azure.ParseConfig(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		if err := read(text); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
 		}
-		config.Add(more)
 	}
-	l, err := azure.Load(directories, types...)
-	return l, config, err
+	return nil
 }
