@@ -17,6 +17,7 @@ var enabled = []string{
 	"Microsoft.Network/virtualNetworks/virtualNetworkPeerings", "Microsoft.Network/networkSecurityGroups/securityRules",
 	"Microsoft.Network/applicationSecurityGroups", "Microsoft.Compute/availabilitySets",
 	"Microsoft.Sql/servers", "Microsoft.ContainerInstance/containerGroups", "Microsoft.DataBox/jobs",
+	"Microsoft.Authorization/locks", "Microsoft.Authorization/roleAssignments",
 }
 
 func TestMain(m *testing.M) {

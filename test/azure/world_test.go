@@ -148,6 +148,7 @@ var short = map[string]string{
 	"ip": "Microsoft.Network/publicIPAddresses", "nic": "Microsoft.Network/networkInterfaces",
 	"lb": "Microsoft.Network/loadBalancers", "vmss": "Microsoft.Compute/virtualMachineScaleSets",
 	"sql": "Microsoft.Sql/servers", "containers": "Microsoft.ContainerInstance/containerGroups",
+	"lock": "Microsoft.Authorization/locks", "role": "Microsoft.Authorization/roleAssignments",
 	"job":     "Microsoft.DataBox/jobs",
 	"account": "Microsoft.Batch/batchAccounts", "pool": "Microsoft.Batch/batchAccounts/pools",
 }

@@ -41,10 +41,15 @@ func collect(value any, own azure.ID, refs map[string]string) {
 			return
 		}
 		id, err := azure.ParseID(typed)
-		if err == nil && id.ResourceGroup() != "" && !id.Within(own) && !own.Within(id) {
+		if err == nil && id.ResourceGroup() != "" && !isBuiltIn(id) && !id.Within(own) && !own.Within(id) {
 			refs[id.Key()] = typed
 		}
 	}
+}
+
+// isBuiltIn reports whether an id is that of a role definition. Azure has some hundred, in every scope.
+func isBuiltIn(id azure.ID) bool {
+	return strings.EqualFold(id.Type(), "Microsoft.Authorization/roleDefinitions")
 }
 
 // checkReferences refuses a PUT that names missing resources, or resources that are not
