@@ -43,7 +43,12 @@ metadata: {name: t}
 spec: {owner: {name: rg}, location: westeurope, magic: 1}
 `)
 	body := write("body.json", `{"location":"westeurope","odd":null}`)
+	exported := write("exported.json", `{"id": "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg/`+
+		`providers/Microsoft.Sql/servers/db", "name": "db", "type": "Microsoft.Sql/servers", "location": "westeurope",
+		"kind": "v12.0", "etag": "a", "systemData": {"createdBy": "b"}, "properties": {"administratorLogin": "boss",
+		"administratorLoginPassword": "mask", "state": "Ready", "fullyQualifiedDomainName": "c", "later": 1}}`)
 	const group = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg"
+	const server = group + "/providers/Microsoft.Sql/servers/db"
 	for name, c := range map[string]struct {
 		arguments   []string
 		out, errOut string
@@ -82,7 +87,13 @@ spec: {owner: {name: rg}, location: westeurope, magic: 1}
 			"RouteTable/t: left out magic: this api-version has no such field", 0,
 		},
 		"import": {
-			[]string{"import", "--body", body, group}, "raw:\n  - path: /odd\n", "", 0,
+			[]string{"import", "--keep-unknown", "--body", body, group}, "raw:\n  - path: /odd\n", "", 0,
+		},
+		"import without what Azure alone writes": {
+			[]string{"import", "--body", exported, server},
+			"spec:\n  administratorLogin: boss\n  import:\n    id: " + server +
+				"\n  location: westeurope\n  managementPolicy: unmanaged\n  ownerRef:\n",
+			"left out /properties/later\n", 0,
 		},
 		"import of no id": {[]string{"import", "/x"}, "", "parse the ARM id", command.ExitUsage},
 		"a catalogue that is none": {

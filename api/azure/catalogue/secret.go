@@ -89,6 +89,15 @@ func Reveal(body map[string]any, read func(Hidden) (any, error)) (map[string]any
 // Strip returns a body without its secrets. The result shares memory with the body, which is not changed.
 func (d *Definition) Strip(body map[string]any) map[string]any { return without(body, d.Sensitive) }
 
+// managed are what Azure writes into each resource.
+var managed = []Path{"/id", "/type", "/apiVersion", "/etag", "/systemData", "/properties/provisioningState"}
+
+// Writable returns a body that Azure returned without what Azure alone writes, and without secrets. The result shares
+// memory with the body, which is not changed.
+func (d *Definition) Writable(body map[string]any) map[string]any {
+	return without(without(d.Strip(body), d.ReadOnly), managed)
+}
+
 // without returns a body without the values at some places.
 func without(body map[string]any, paths []Path) map[string]any {
 	for _, path := range paths {
@@ -102,14 +111,21 @@ func remove(value any, path []string) any {
 	segment, rest := path[0], path[1:]
 	switch holder := value.(type) {
 	case map[string]any:
+		var keys []string
+		for key := range holder {
+			if isAt(segment, key) {
+				keys = append(keys, key)
+			}
+		}
+		if len(keys) == 0 {
+			return value
+		}
 		out := maps.Clone(holder)
-		for key, inner := range holder {
-			switch {
-			case !isAt(segment, key):
-			case len(rest) == 0:
+		for _, key := range keys {
+			if len(rest) == 0 {
 				delete(out, key)
-			default:
-				out[key] = remove(inner, rest)
+			} else {
+				out[key] = remove(out[key], rest)
 			}
 		}
 		return out

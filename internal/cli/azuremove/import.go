@@ -10,11 +10,11 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// Import returns an unmanaged object for an existing resource, with the body of the resource as its spec.
-// With exact, spec.raw has what of the body the schema doesn't know: rendered, the object gives exactly
-// the body back. The names of properties that were left out are returned otherwise.
+// Import returns an unmanaged object for an existing resource, with the body of the resource as its spec, but without
+// what Azure alone writes. With keepUnknown, spec.raw has what of the body the schema doesn't know: rendered, the
+// object gives exactly the rest of the body back. Otherwise Import returns the places that were left out.
 func Import(
-	k *catalogue.Kind, id azure.ID, body map[string]any, exact bool,
+	k *catalogue.Kind, id azure.ID, body map[string]any, keepUnknown bool,
 ) (obj *unstructured.Unstructured, left []string, err error) {
 	if !strings.EqualFold(id.Type(), k.Type) {
 		return nil, nil, fmt.Errorf("%s is a %s, want a %s", id, id.Type(), k.Type)
@@ -22,16 +22,20 @@ func Import(
 	if told, err := azure.ParseID(textOf(body["id"])); err == nil && !told.Equal(id) {
 		return nil, nil, fmt.Errorf("the body is of %s, want the body of %s", told, id)
 	}
-	spec, rest, err := k.FromARM(body, catalogue.Conversion{
+	definition, err := k.Definition()
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, rest, err := k.FromARM(definition.Writable(body), catalogue.Conversion{
 		Parent: id.Parent().String(), Name: id.Name(), Allows: mayRefer,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if name, ok := body["name"].(string); ok && exact {
+	if name, ok := body["name"].(string); ok && keepUnknown {
 		rest = append(rest, catalogue.Rest{Path: catalogue.NamePath, Value: name})
 	}
-	if exact {
+	if keepUnknown {
 		catalogue.SetRest(spec, rest)
 	} else {
 		for _, one := range rest {

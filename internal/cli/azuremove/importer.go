@@ -19,6 +19,8 @@ type Importer struct {
 	// Types are patterns of the types to import of a resource group's resources. Without Types, a group
 	// is imported alone: a list for each type of Azure would take thousands of requests.
 	Types []string
+	// KeepUnknown keeps in spec.raw what of a body the schema doesn't know.
+	KeepUnknown bool
 	// Write is called for each object, for an owner before its children.
 	Write func(*unstructured.Unstructured) error
 	// Tell is called with each message about what was left out.
@@ -70,7 +72,7 @@ func (i importing) rename(obj, owner *unstructured.Unstructured, id azure.ID) {
 func (i importing) tree(
 	ctx context.Context, k *catalogue.Kind, id azure.ID, body map[string]any, owner *unstructured.Unstructured,
 ) error {
-	obj, left, err := Import(k, id, body, false)
+	obj, left, err := Import(k, id, body, i.KeepUnknown)
 	if err != nil {
 		return err
 	}

@@ -175,6 +175,7 @@ type azureImport struct {
 
 	body, endpoint, credential string
 	types                      []string
+	keepUnknown                bool
 	all                        *catalogue.Catalogue
 }
 
@@ -186,8 +187,11 @@ func newAzureImport(streams genericiooptions.IOStreams) *cobra.Command {
 objects are unmanaged: the operator only reads their resources until
 spec.managementPolicy is managed.
 
-With --body, the resource is read from a file, and nothing is asked of Azure.
-Everything in the file is kept: what the schema doesn't know is in spec.raw.`,
+What Azure alone writes, such as provisioningState, is left out. What the schema
+doesn't know is left out too, and told on standard error; --keep-unknown keeps
+it in spec.raw. Azure returns no secrets: name a Secret in their fields.
+
+With --body, the resource is read from a file, and nothing is asked of Azure.`,
 		Example: `  kinship azure import /subscriptions/S/resourceGroups/rg/providers/Microsoft.Network/virtualNetworks/net
   kinship azure import --types 'Microsoft.Network/*' /subscriptions/S/resourceGroups/rg
   kinship azure import --body rg.json /subscriptions/S/resourceGroups/rg`,
@@ -201,6 +205,7 @@ Everything in the file is kept: what the schema doesn't know is in spec.raw.`,
 	f.StringVar(&c.credential, "azure-credential", azurecloud.DefaultCredential, "default or none")
 	f.StringSliceVar(&c.types, "types", nil,
 		"for a resource group, patterns of the types of resources in it to import too")
+	f.BoolVar(&c.keepUnknown, "keep-unknown", false, "keep in spec.raw what the schema doesn't know")
 	cmd.RunE = func(cmd *cobra.Command, arguments []string) error { return c.run(cmd.Context(), arguments[0]) }
 	return cmd
 }
@@ -234,9 +239,12 @@ func (c *azureImport) run(ctx context.Context, text string) error {
 		return err
 	}
 	return azuremove.Importer{
-		Kinds: c.all, Cloud: cloud, Types: c.types, Write: c.write,
-		Tell: func(format string, arguments ...any) { fmt.Fprintf(c.ErrOut, format+"\n", arguments...) },
+		Kinds: c.all, Cloud: cloud, Types: c.types, KeepUnknown: c.keepUnknown, Write: c.write, Tell: c.tell,
 	}.Import(ctx, id)
+}
+
+func (c *azureImport) tell(format string, arguments ...any) {
+	fmt.Fprintf(c.ErrOut, format+"\n", arguments...)
 }
 
 // fromFile imports the resource of --body.
@@ -253,9 +261,12 @@ func (c *azureImport) fromFile(k *catalogue.Kind, id azurecloud.ID) error {
 	if err := utiljson.Unmarshal(text, &body); err != nil {
 		return fmt.Errorf("read the body in %s: %w", c.body, err)
 	}
-	obj, _, err := azuremove.Import(k, id, body, true)
+	obj, left, err := azuremove.Import(k, id, body, c.keepUnknown)
 	if err != nil {
 		return err
+	}
+	if len(left) > 0 {
+		c.tell("%s: left out %s", id, strings.Join(left, ", "))
 	}
 	return c.write(obj)
 }

@@ -113,7 +113,7 @@ func (r *resource) differs() []string {
 	if same && !isTerminal(stateOf(r.Body)) {
 		return nil // The resource may not show yet what was sent.
 	}
-	paths := azure.Compare(r.desired.definition.Strip(body), r.Body, same)
+	paths := azure.Compare(r.desired.definition.Writable(body), r.Body, same)
 	if len(paths) > 0 || before == "" || same {
 		return paths
 	}

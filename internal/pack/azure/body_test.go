@@ -80,6 +80,25 @@ func TestToSend(t *testing.T) {
 	}
 }
 
+// TestReadOnlyIsNoDrift: a field that Azure alone writes, and a secret, are no difference, whatever the spec says.
+func TestReadOnlyIsNoDrift(t *testing.T) {
+	k := kindOf(t, "Microsoft.Network/virtualWans")
+	const rg = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg"
+	const id = rg + "/providers/Microsoft.Network/virtualWans/wan"
+	obj := objectOf(t, k, "wan", `{"ownerRef":{"kubernetes":{"name":"rg"}},"allowBranchToBranchTraffic":true,
+		"office365LocalBreakoutCategory":"All"}`)
+	d := newDesired(k, obj, "", func(schema.GroupKind, string) string { return rg })
+	live := func(text string) *resource { return &resource{ID: id, Body: parse(t, text), desired: d} }
+	same := live(`{"properties":{"allowBranchToBranchTraffic":true,"office365LocalBreakoutCategory":"None"}}`)
+	if got := same.differs(); got != nil {
+		t.Errorf("differs in %v", got)
+	}
+	other := live(`{"properties":{"allowBranchToBranchTraffic":false,"office365LocalBreakoutCategory":"None"}}`)
+	if diff := cmp.Diff([]string{"properties.allowBranchToBranchTraffic"}, other.differs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestOwnerOnce: all that a pass needs of an object asks once for the id of the owner.
 func TestOwnerOnce(t *testing.T) {
 	d := network(t, `{"ownerRef":{"kubernetes":{"name":"rg"}}}`)
