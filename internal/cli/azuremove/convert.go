@@ -12,9 +12,6 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
 
-// otherSuffix ends the API groups of Azure Service Operator v2, such as network.azure.com.
-const otherSuffix = ".azure.com"
-
 // Convert turns an object of Azure Service Operator v2 into one of the catalogue. Convert returns what could not
 // be converted, by path.
 func Convert(all *catalogue.Catalogue, other *unstructured.Unstructured) (*unstructured.Unstructured, []string, error) {
@@ -56,20 +53,6 @@ func Convert(all *catalogue.Catalogue, other *unstructured.Unstructured) (*unstr
 	return ours, c.left, nil
 }
 
-// counterpart returns the kind for a kind of Azure Service Operator v2: VirtualNetwork of
-// network.azure.com is VirtualNetwork of microsoft.network.infra.azure.com.
-func counterpart(all *catalogue.Catalogue, gk schema.GroupKind) *catalogue.Kind {
-	provider, ok := strings.CutSuffix(gk.Group, otherSuffix)
-	if !ok || strings.HasSuffix(gk.Group, catalogue.GroupSuffix) {
-		return nil
-	}
-	kinds := all.ByGroupKind(schema.GroupKind{Group: "microsoft." + provider + catalogue.GroupSuffix, Kind: gk.Kind})
-	if len(kinds) == 0 {
-		return nil
-	}
-	return all.Default(kinds[0].Type)
-}
-
 // converter walks a spec along the shape of its kind.
 type converter struct {
 	all  *catalogue.Catalogue
@@ -86,9 +69,16 @@ func (c *converter) object(s *catalogue.Shape, theirs map[string]any, path strin
 	for _, name := range slices.Sorted(maps.Keys(theirs)) {
 		p := propertyFor(s, name)
 		place := path + "." + name
+		inner, isObject := theirs[name].(map[string]any)
 		switch {
+		case p != nil && p.Shape.Type == catalogue.Secret && !isSecretKey(theirs[name]):
+			c.leave(place, "a secret: name a Secret and a key in it")
 		case p != nil:
 			ours[p.Name] = c.value(p.Shape, theirs[name], place)
+		case name == "properties" && isObject: // Theirs does not always lift these.
+			maps.Copy(ours, c.object(s, inner, place))
+		case name == "operatorSpec":
+			c.leave(place, "write values of the resource into Secrets and ConfigMaps yourself")
 		case s.Open:
 			ours[name] = theirs[name]
 		default:
@@ -96,6 +86,11 @@ func (c *converter) object(s *catalogue.Shape, theirs map[string]any, path strin
 		}
 	}
 	return ours
+}
+
+func isSecretKey(value any) bool {
+	_, err := catalogue.ParseSecretKey(value)
+	return err == nil
 }
 
 // propertyFor returns the property for a field: xReference stands for x or xId.

@@ -3,6 +3,8 @@ package azuremove_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,6 +83,35 @@ func jsonOf(t *testing.T, value any) string {
 	return string(text)
 }
 
+// TestCounterparts: the kinds of Azure Service Operator v2 have kinds of the catalogue, but for those of which neither
+// has the type.
+func TestCounterparts(t *testing.T) {
+	text, err := os.ReadFile("counterparts.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(text)) {
+		name, armType, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		kind, group, _ := strings.Cut(name, ".")
+		other := &unstructured.Unstructured{}
+		other.SetAPIVersion(group + "/v1")
+		other.SetKind(kind)
+		ours, _, err := azuremove.Convert(all(t), other)
+		switch {
+		case err != nil:
+			t.Logf("%s: %v", armType, err)
+		case !strings.EqualFold(all(t).Find(ours.GroupVersionKind()).Type, armType):
+			t.Errorf("%s became %s", name, ours.GroupVersionKind())
+		default:
+			found++
+		}
+	}
+	if found < 285 {
+		t.Errorf("%d kinds have a counterpart, want 285", found)
+	}
+}
+
 // TestConvert: manifests of Azure Service Operator v2 become ours, with owners and references. What has no
 // counterpart is told.
 func TestConvert(t *testing.T) {
@@ -100,6 +131,20 @@ func TestConvert(t *testing.T) {
 			`{"ownerRef":{"kubernetes":{"name":"net"}},"azureName":"front","addressPrefix":"10.0.0.0/24",
 			"routeTable":{"kubernetes":{"name":"t"}}}`,
 			[]string{"magic: this api-version has no such field"},
+		},
+		"secret, in an object called properties": {
+			`{"apiVersion":"sql.azure.com/v1api20211101","kind":"Server","metadata":{"name":"db"},
+			"spec":{"owner":{"name":"rg"},"properties":{"administratorLogin":"boss",
+			"administratorLoginPassword":{"name":"sql","key":"password"}},"operatorSpec":{"secrets":{}}}}`,
+			`{"ownerRef":{"kubernetes":{"name":"rg"}},"administratorLogin":"boss",
+			"administratorLoginPassword":{"name":"sql","key":"password"}}`,
+			[]string{"operatorSpec: write values of the resource into Secrets and ConfigMaps yourself"},
+		},
+		"a password": {
+			`{"apiVersion":"sql.azure.com/v1api20211101","kind":"Server","metadata":{"name":"db"},
+			"spec":{"owner":{"name":"rg"},"administratorLoginPassword":"hunter2"}}`,
+			`{"ownerRef":{"kubernetes":{"name":"rg"}}}`,
+			[]string{"administratorLoginPassword: a secret: name a Secret and a key in it"},
 		},
 		"by ARM id": {
 			`{"apiVersion":"network.azure.com/v1api20201101","kind":"RouteTable","metadata":{"name":"t",
