@@ -13,7 +13,7 @@ import (
 
 const (
 	// quietRounds is how many latencies are measured before the hostile tenant begins.
-	quietRounds = 100
+	quietRounds = 300
 	// latencyPause is between two looks at a Usage: a latency is right to that.
 	latencyPause = 5 * time.Millisecond
 )
