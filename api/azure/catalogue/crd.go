@@ -37,6 +37,8 @@ func CRD(kinds *Catalogue, versions []*Kind) (*unstructured.Unstructured, error)
 				column("Ready", `.status.conditions[?(@.type=="Ready")].status`),
 				column("Reason", `.status.conditions[?(@.type=="Ready")].reason`),
 				column("Message", `.status.conditions[?(@.type=="Ready")].message`),
+				column("Policy", `.spec.managementPolicy`),
+				column("OnDelete", `.spec.managedOptions.onDelete`),
 			},
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{
 				"type": "object", "description": k.describe(), "required": []any{"spec"},
@@ -63,7 +65,7 @@ func CRD(kinds *Catalogue, versions []*Kind) (*unstructured.Unstructured, error)
 
 func column(name, path string) map[string]any {
 	c := map[string]any{"name": name, "type": "string", "jsonPath": path}
-	if name == "Message" {
+	if name != "Ready" && name != "Reason" { // shown by kubectl get -o wide
 		c["priority"] = int64(1)
 	}
 	return c

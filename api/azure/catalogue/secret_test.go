@@ -61,8 +61,8 @@ func kindsWithSecrets(t *testing.T) map[*catalogue.Kind]*catalogue.Definition {
 			found[k], types[k.Type] = definition, true
 		}
 	}
-	if len(types) != 195 {
-		t.Fatalf("%d types have secrets, want 195", len(types))
+	if len(types) != 197 {
+		t.Fatalf("%d types have secrets, want 197", len(types))
 	}
 	return found
 }

@@ -33,6 +33,14 @@ func allOfARM(t *testing.T) *azure.Library {
 	if err := l.AddFacts(shareddata.Text(t, "arm-facts/arm-facts.jsonl.xz")); err != nil {
 		t.Fatal(err)
 	}
+	const kubernetes = "kubernetesconfiguration.yaml"
+	extra, err := os.ReadFile(filepath.Join("extra", kubernetes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.AddExtra(kubernetes, extra); err != nil {
+		t.Fatal(err)
+	}
 	return l
 }
 

@@ -50,17 +50,24 @@ func (l *Library) AddFacts(text []byte) error {
 			return nil
 		}
 		if err == nil {
-			err = f.check()
-		}
-		key := strings.ToLower(f.Type)
-		if _, again := l.facts[key]; err == nil && again {
-			err = fmt.Errorf("the type %s is there twice", f.Type)
+			err = l.addFacts(f)
 		}
 		if err != nil {
 			return fmt.Errorf("reading facts, object %d: %w", n, err)
 		}
-		l.facts[key] = f
 	}
+}
+
+func (l *Library) addFacts(f Facts) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	key := strings.ToLower(f.Type)
+	if _, again := l.facts[key]; again {
+		return fmt.Errorf("the type %s is there twice", f.Type)
+	}
+	l.facts[key] = f
+	return nil
 }
 
 func (f Facts) check() error {

@@ -94,6 +94,37 @@ func FuzzFacts(f *testing.F) {
 	})
 }
 
+// FuzzExtra: a file of extras gives an error, or a catalogue that can be written and read.
+func FuzzExtra(f *testing.F) {
+	f.Add([]byte("type: My.Test/a\napiVersion: '2020-01-01'\nscopes: 16\nsensitive: [properties.a.*]\nschema: " +
+		"{properties: {properties: {properties: {a: {type: object, additionalProperties: {type: string}}}}}}"))
+	f.Add([]byte("type: My.Test/a\napiVersion: a\nscopes: 8\nschema: {properties: {a: {$ref: '#/a'}}}\n---\ntype: b"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		config, err := azure.ParseConfig(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := azure.Load(nil)
+		if l.AddExtra("extra.yaml", text) != nil {
+			return
+		}
+		_, c, err := azure.Generate(l, config)
+		if err != nil {
+			return
+		}
+		data, err := c.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err = catalogue.Open(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Verify(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // TestEverySchema: each schema file that there is gives its types, with an error at most for properties
 // that the config doesn't answer.
 func TestEverySchema(t *testing.T) {

@@ -33,13 +33,16 @@ func TestGolden(t *testing.T) {
 			directory := fstest.MapFS{
 				"schemas/common/definitions.json": {Data: []byte(`{"definitions": {"expression": {"type": "string"}}}`)},
 			}
-			config, facts, want := []byte{}, []byte{}, ""
+			var in inputs
+			want := ""
 			for _, f := range archive.Files {
 				switch f.Name {
 				case "config.yaml":
-					config = f.Data
+					in.config = f.Data
 				case "facts.jsonl":
-					facts = f.Data
+					in.facts = f.Data
+				case "extra.yaml":
+					in.extra = f.Data
 				case "want":
 					want = string(f.Data)
 				default: // a schema, in YAML because it is shorter
@@ -50,7 +53,7 @@ func TestGolden(t *testing.T) {
 					directory[f.Name] = &fstest.MapFile{Data: text}
 				}
 			}
-			got := result(t, directory, config, facts)
+			got := result(t, directory, in)
 			if os.Getenv("KINSHIP_UPDATE") != "" {
 				last := len(archive.Files) - 1
 				archive.Files[last].Data = []byte(got)
@@ -66,15 +69,30 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// result returns the catalogue of a directory as text, or the error.
-func result(t *testing.T, directory fs.FS, configText, facts []byte) string {
-	t.Helper()
-	config, err := azure.ParseConfig(configText)
+// inputs are the files of a test besides schemas.
+type inputs struct{ config, facts, extra []byte }
+
+// load returns what the inputs and the schemas of a directory give.
+func (in inputs) load(directory fs.FS) (*azure.Library, *azure.Config, error) {
+	config, err := azure.ParseConfig(in.config)
 	if err != nil {
-		return "error: " + err.Error() + "\n"
+		return nil, nil, err
 	}
 	l := azure.Load([]fs.FS{directory})
-	if err := l.AddFacts(facts); err != nil {
+	if err := l.AddFacts(in.facts); err != nil {
+		return nil, nil, err
+	}
+	if in.extra != nil {
+		err = l.AddExtra("extra.yaml", in.extra)
+	}
+	return l, config, err
+}
+
+// result returns the catalogue of a directory as text, or the error.
+func result(t *testing.T, directory fs.FS, in inputs) string {
+	t.Helper()
+	l, config, err := in.load(directory)
+	if err != nil {
 		return "error: " + err.Error() + "\n"
 	}
 	m, c, err := azure.Generate(l, config)

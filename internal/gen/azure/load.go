@@ -54,7 +54,8 @@ type Library struct {
 	// Types are the resources to take. Empty takes all.
 	Types []Selection
 
-	facts map[string]Facts // by lower-case type
+	facts  map[string]Facts // by lower-case type
+	extras []*File
 }
 
 // Load makes a Library of directories.

@@ -27,6 +27,7 @@ func readModel(l *Library, config *Config) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
+	files, selections = l.addExtras(files, selections)
 	readers := map[*Root]*reader{}
 	byVersion := map[string]int{}
 	var m Model
@@ -55,6 +56,9 @@ func readModel(l *Library, config *Config) (Model, error) {
 		return cmp.Or(strings.Compare(strings.ToLower(a.Type), strings.ToLower(b.Type)),
 			strings.Compare(a.APIVersion, b.APIVersion))
 	})
+	if err := l.checkExtras(m.Resources); err != nil {
+		return Model{}, err
+	}
 	spellAlike(m.Resources)
 	for i := range m.Resources {
 		l.facts[strings.ToLower(m.Resources[i].Type)].addTo(&m.Resources[i])

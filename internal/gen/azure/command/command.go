@@ -3,9 +3,11 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -15,8 +17,8 @@ import (
 
 // input is the flags of all commands.
 type input struct {
-	schemas, types, facts, configs []string
-	strict                         bool
+	schemas, types, facts, extras, configs []string
+	strict                                 bool
 }
 
 // New returns the command armgen.
@@ -33,6 +35,8 @@ func New() *cobra.Command {
 		"JSON file with the resources to take: a list of [type, api-version, file, key, definition] (may be repeated)")
 	flags.StringArrayVar(&in.facts, "facts", nil,
 		"file with a JSON object a line: what the schemas don't say of a type, such as its secrets (may be repeated)")
+	flags.StringArrayVar(&in.extras, "extra", nil,
+		"YAML file with types that the schemas lack: type, apiVersion, scopes, schema, and facts (may be repeated)")
 	flags.StringArrayVar(&in.configs, "config", nil, "YAML file with answers, beside the built-in ones (may be repeated)")
 	flags.BoolVar(&in.strict, "strict", false, "fail if a built-in answer isn't in use")
 	root.AddCommand(in.catalogue(), in.explain(), in.stats(), crds())
@@ -88,7 +92,7 @@ func (in *input) load() (*azure.Library, *azure.Config, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	err = eachFile(in.configs, func(text []byte) error {
+	err = eachFile(in.configs, func(_ string, text []byte) error {
 		more, err := azure.ParseConfig(text)
 		if err == nil {
 			config.Add(more)
@@ -99,20 +103,21 @@ func (in *input) load() (*azure.Library, *azure.Config, error) {
 		return nil, nil, err
 	}
 	l := azure.Load(directories)
-	if err := eachFile(in.types, l.AddTypes); err != nil {
-		return nil, nil, err
+	plain := func(add func(text []byte) error) func(string, []byte) error {
+		return func(_ string, text []byte) error { return add(text) }
 	}
-	return l, config, eachFile(in.facts, l.AddFacts)
+	return l, config, cmp.Or(eachFile(in.types, plain(l.AddTypes)), eachFile(in.facts, plain(l.AddFacts)),
+		eachFile(in.extras, l.AddExtra))
 }
 
-// eachFile calls read with the content of each file.
-func eachFile(files []string, read func(text []byte) error) error {
+// eachFile calls read with the base name and the content of each file.
+func eachFile(files []string, read func(name string, text []byte) error) error {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if err := read(text); err != nil {
+		if err := read(filepath.Base(file), text); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}
