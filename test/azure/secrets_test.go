@@ -2,6 +2,7 @@ package azure_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -127,6 +128,50 @@ func TestEchoedSecret(t *testing.T) {
 	for _, e := range events.Items {
 		if strings.Contains(e.Message, "hunter2") {
 			t.Errorf("an event tells the password: %s", e.Message)
+		}
+	}
+}
+
+// TestEchoedFormerSecret: an operation that fails with the text of a password ends after the password was changed.
+// Nobody ever sees the former password, and the new one is sent.
+func TestEchoedFormerSecret(t *testing.T) {
+	w := newCloud(t, cloudOptions)
+	w.tolerated = []emulator.Reason{emulator.Ordered}
+	w.start()
+	secret := w.secret("sql", map[string]string{"password": "hunter2"})
+	w.Create(secret)
+	w.apply(group("rg"))
+	w.ready("rg/rg")
+	w.cloud.AddFault(emulator.Fault{
+		Method: "PUT", Type: kindOf("vmss").Type, Fails: true, Code: "PasswordNotComplex",
+		Message: "the password hunter2 is too simple",
+	})
+	w.cloud.AddFault(emulator.Fault{Type: "operation", Status: 503, Code: "ServerBusy", Times: -1})
+	watched := testenv.WatchVersions(t, w.C, kindOf("vmss").GroupVersionKind(), w.NS, "web")
+	w.apply(manifest("vmss", "web", "rg", "location: westeurope, virtualMachineProfile: "+
+		"{osProfile: {computerNamePrefix: web, adminUsername: boss, adminPassword: {name: sql, key: password}}}"))
+	testenv.Eventually(t, func() error {
+		if w.calls("PUT", "vmss") == 0 {
+			return errors.New("no PUT was sent")
+		}
+		return nil
+	})
+	w.Update(secret, func() { secret.StringData = map[string]string{"password": "correct horse"} })
+	w.cloud.ClearFaults()
+	w.ready("vmss/web")
+	sent, _, _ := unstructured.NestedString(w.cloud.Sent(w.id("vmss/web")), "properties", "virtualMachineProfile",
+		"osProfile", "adminPassword")
+	if sent != "correct horse" {
+		t.Errorf("the cloud has the password %q", sent)
+	}
+	w.delete("vmss/web")
+	for _, version := range watched.UntilDeleted() {
+		text, err := json.Marshal(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), "hunter2") || strings.Contains(string(text), "correct horse") {
+			t.Errorf("a password is in %s", text)
 		}
 	}
 }

@@ -98,19 +98,21 @@ func (o opened) withhold(err error) error {
 	return external.Withhold(err, texts...)
 }
 
-// told returns an error of ARM about the resource of an object without the values of the object's Secrets. Where the
-// values can't be read, told returns the class of the error without ARM's text.
+// told returns an error of ARM about the resource of an object without the values that were sent. If other values may
+// have been sent than the Secrets have now, told returns the class of the error without ARM's text.
 func (a actuator) told(ctx context.Context, err error) error {
 	known, ok := errors.AsType[*external.Error](err)
-	if !ok || known.Class == external.Missing || len(a.secrets(a.object)) == 0 {
+	sent := sentOf(a.object)
+	if !ok || known.Class == external.Missing || sent == "" || len(a.secrets(a.object)) == 0 {
 		return err
 	}
-	all, failed := a.open(ctx)
-	if failed == nil {
+	all, unread := a.open(ctx)
+	body, invalid := a.body()
+	if unread == nil && invalid == nil && digest(body, all.versions) == sent {
 		return all.withhold(err)
 	}
 	refused := *known
-	refused.Message = "Azure refused the request. The text of Azure may have values of Secrets that can't be read now"
+	refused.Message = "Azure refused the request. Its text is not shown, because it may have the former value of a secret"
 	return &refused
 }
 
