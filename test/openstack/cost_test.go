@@ -152,9 +152,12 @@ func TestWaitingCost(t *testing.T) {
 	w.apply(all...)
 	w.allSay("Progressing", waiting, n+1)
 	spent := func() int { return applied(testenv.Requests(t).Since(before)).Of(group, "networks").Total() - n }
-	if writes := spent(); writes != n {
-		t.Errorf("%d writes for %d that wait", writes, n)
-	}
+	testenv.Eventually(t, func() error { // The API server counts a request a little after others see the object.
+		if writes := spent(); writes != n {
+			return fmt.Errorf("%d writes for %d that wait", writes, n)
+		}
+		return nil
+	})
 	reconciled := w.idle("network", 2*quiet) - looked
 	if failed := w.counted("network", "errors_total") - failed; failed > 0 {
 		t.Errorf("%g waits were taken for errors", failed)
