@@ -56,18 +56,18 @@ func TestTwoReplicas(t *testing.T) {
 			leader := operator.Exec(t, args(ports[0])...)
 			operator.Exec(t, append(args(ports[1]), "--install=false", "--adopt=false")...)
 			s := newScene(t)
-			service.install(t, s.c)
+			s.protect(sized(200) + sized(20))
+			service.install(t, s.c) // The leader has written its configurations: it has served 220 Usages.
 			s.changeLeader(ending.lost, func() error { return ending.end(leader) })
 		})
 	}
 }
 
-// changeLeader releases used objects, and ends the leader when half of them are released.
+// changeLeader releases 200 of 220 protected objects, and ends the leader when half of these are released.
 // changeLeader expects that each client loses at most so many requests.
 func (s scene) changeLeader(lost int, end func() error) {
 	s.t.Helper()
 	released, kept := sized(200), sized(20)
-	s.protect(released + kept)
 	configMaps := s.watch(&corev1.ConfigMapList{}, nil)
 	usages := s.watch(&protectionv1beta1.UsageList{}, nil)
 	clients := append(s.deleters(released, kept), attacker{"connectors", s.connect}, attacker{"Components", s.compose})
