@@ -131,12 +131,14 @@ generate:
 	$(GO) run ./hack/licences
 	KINSHIP_UPDATE=1 $(GO) test -vet=off -count=1 -run TestRightsTable ./internal/install
 
-# The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
-# TYPES a list of the resources to take, FACTS what the schemas don't say: see internal/gen/azure. EXTRA has types that no schema has.
+# Types that no schema has.
 EXTRA = $(wildcard internal/gen/azure/extra/*.yaml)
+
+# The catalogue of ARM types and the typed packages. SCHEMAS are directories with ARM deployment schemas,
+# TYPES a list of the resources to take, FACTS what the schemas don't say: see internal/gen/azure.
 generate-azure: ## from schemas that aren't part of the repository
-	$(GO) run ./cmd/armgen catalogue --strict $(addprefix --schemas ,$(SCHEMAS)) $(addprefix --types ,$(TYPES)) $(addprefix --facts ,$(FACTS)) \
-		$(addprefix --extra ,$(EXTRA)) \
+	$(GO) run ./cmd/armgen catalogue --strict $(addprefix --schemas ,$(SCHEMAS)) $(addprefix --types ,$(TYPES)) \
+		$(addprefix --facts ,$(FACTS)) $(addprefix --extra ,$(EXTRA)) \
 		-o api/azure/catalogue/arm.catalogue --packages api/azure --manifest api/azure/manifest.json
 	$(TOOL) controller-gen object:headerFile=hack/boilerplate.go.txt paths=./api/azure/...
 

@@ -130,8 +130,8 @@ func recordedCatalogue(t *testing.T) (file string, c *catalogue.Catalogue) {
 	return file, c
 }
 
-// comesBack runs both commands, and compares the body that the second prints with the body that the first read, but for
-// what Azure alone writes.
+// comesBack runs both commands, and compares the body that "render" prints with the body that "import" read, without
+// the values that Azure alone writes.
 func comesBack(t *testing.T, file string, all *catalogue.Catalogue, id azurecloud.ID, body string) {
 	t.Helper()
 	read := filepath.Join(t.TempDir(), "body.json")

@@ -30,24 +30,22 @@ func KeepSecrets(name string, accounts Operators) []client.Object {
 func MayUseSecret(field string) admissionregistrationv1.Validation {
 	name := Optional("object", field) + ".orValue('')"
 	// The message is for a name with line breaks, which a MessageExpression may not contain.
-	validation := Forbid(mayUse(name), field+" names a Secret; "+secretHelp)
+	const help = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
+	validation := Forbid(mayUse(name), field+" names a Secret; "+help)
 	validation.MessageExpression = fmt.Sprintf(
-		"'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'", field, name, secretHelp)
+		"'%s names Secret ' + %s + ' in namespace ' + object.metadata.namespace + '; %s'", field, name, help)
 	return validation
 }
 
 // MayUseSecrets is MayUseSecret for a CEL expression of a list with the names of Secrets. The message has all names,
 // because a MessageExpression can't ask for rights.
 func MayUseSecrets(names string) admissionregistrationv1.Validation {
-	validation := Forbid(fmt.Sprintf("%s.all(name, %s)", names, mayUse("name")), "the spec names Secrets; "+secretsHelp)
+	const help = "you may neither get nor use one of these: ask an administrator to grant you the verb get or use"
+	validation := Forbid(fmt.Sprintf("%s.all(name, %s)", names, mayUse("name")), "the spec names Secrets; "+help)
 	validation.MessageExpression = fmt.Sprintf("'the spec names in namespace ' + object.metadata.namespace + "+
-		"' Secret ' + %s.filter(name, name != '').join(' and ') + '; %s'", names, secretsHelp)
+		"' Secret ' + %s.filter(name, name != '').join(' and ') + '; %s'", names, help)
 	return validation
 }
-
-const secretsHelp = "you may neither get nor use one of these: ask an administrator to grant you the verb get or use"
-
-const secretHelp = "you may neither get nor use it: ask an administrator to grant you the verb get or use on it"
 
 // mayUse returns the CEL expression that the author of an object may use the Secret with a name, or that the name is
 // empty.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Withhold returns an error without some values, such as passwords: a service may repeat a request in its error. The
-// Class of an [Error] stays. An error without the values is returned as it is.
+// Withhold replaces some values, such as passwords, in the text of an error: a service may repeat a request there.
+// The [Class] of an [Error] stays. Withhold returns an error without the values unchanged.
 func Withhold(err error, values ...string) error {
 	if err == nil {
 		return nil

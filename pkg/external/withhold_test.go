@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestWithhold: the text of an error has no value of a secret, as it is or as JSON writes it.
+// TestWithhold: the text of an error has no value of a secret, neither plain nor in JSON.
 func TestWithhold(t *testing.T) {
 	for reason, err := range map[string]error{
 		"of the service": &Error{Class: Invalid, Message: "password 'hush' is too short"},

@@ -22,11 +22,11 @@ import (
 type Reader struct {
 	live client.Client
 	key  []byte
-	// known has what is remembered of each Secret that was read.
+	// known has the content of each Secret that was read.
 	known locked.Map[types.NamespacedName, *content]
 }
 
-// content is what a Reader remembers of a Secret.
+// content is the memory of a Secret, without the data of the Secret.
 type content struct {
 	// seen is the resourceVersion that the caller knew at the last reading, and live that of the API server.
 	seen, live string
@@ -73,7 +73,7 @@ func (r *Reader) Version(ctx context.Context, key types.NamespacedName, seen str
 	return version, err
 }
 
-// Forget drops what is known of a Secret that was deleted.
+// Forget drops the content of a deleted Secret.
 func (r *Reader) Forget(key types.NamespacedName) { r.known.Delete(key) }
 
 func (r *Reader) sum(s *corev1.Secret) (sum [sha256.Size]byte) {

@@ -39,7 +39,7 @@ func (w *world) sent(name string) any {
 	return password
 }
 
-// hides fails if an object, as kubectl get -o yaml shows it, has a text.
+// hides fails if an object in the API server contains a text.
 func (w *world) hides(one, text string) {
 	w.T.Helper()
 	kind, name := split(one)
@@ -100,8 +100,8 @@ func TestSecretValues(t *testing.T) {
 	}
 }
 
-// TestEchoedSecret: a cloud that repeats a password in the text of an error, at once or at the end of an operation,
-// shows it to nobody.
+// TestEchoedSecret: a cloud repeats a password in the text of an error, at once or at the end of an operation. Neither
+// the object nor an event shows the password.
 func TestEchoedSecret(t *testing.T) {
 	w := newCloud(t, cloudOptions)
 	w.tolerated = []emulator.Reason{emulator.Ordered, emulator.NoOwner}

@@ -33,7 +33,7 @@ func decodeBlock(packed []byte, size, count int) ([]*Definition, error) {
 	return all, r.end()
 }
 
-// facts reads what tables.facts wrote.
+// facts reads ReadOnly, Sensitive and Actions of a Definition, which tables.facts wrote.
 func (r *reader) facts(d *Definition) {
 	d.ReadOnly, d.Sensitive = r.paths(), r.paths()
 	r.each(func() { d.Actions = append(d.Actions, Action{Name: r.string(), Sensitive: r.paths()}) })

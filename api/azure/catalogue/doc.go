@@ -22,8 +22,8 @@
 // same namespace, azure names a resource outside of Kubernetes, self names a part of the same resource,
 // such as a frontend of a load balancer.
 //
-// A secret, such as a password, is a [SecretKey] in Kubernetes: the name of a Secret and a key in it. ToARM puts a
-// [Hidden] into the body, which [Reveal] replaces right before the request.
+// A sensitive value, such as a password, is a [SecretKey] in Kubernetes: the name of a Secret and a key in the Secret.
+// [Kind.ToARM] puts a [Hidden] into the body. [Reveal] replaces the Hidden right before the request.
 //
 // [Kind.ToARM] and [Kind.FromARM] convert between both. FromARM loses nothing: a value that the shape
 // doesn't know, such as null, or a property of a later api-version, is a [Rest], and

@@ -142,7 +142,7 @@ func encodeBlock(kinds []*Kind) (packed []byte, size int, err error) {
 	return packed, block.Len(), err
 }
 
-// facts writes what a definition has besides shapes and children.
+// facts writes ReadOnly, Sensitive and Actions of a Definition.
 func (t *tables) facts(w *writer, d *Definition) {
 	paths := func(all []Path) {
 		w.number(len(all))

@@ -14,7 +14,8 @@ import (
 
 // FromARM returns the spec for an ARM body, and what of the body the shape doesn't know. The spec has no
 // owner. With SetRest, ToARM gives exactly the body back. The body isn't changed, and the spec shares
-// no memory with it. FromARM leaves out secrets: Azure returns none, and a value in the place of one is a mask.
+// no memory with the body. FromARM leaves out the values at Definition.Sensitive: Azure returns no secrets, and a value
+// in the place of a secret is a mask.
 func (k *Kind) FromARM(body map[string]any, with Conversion) (spec map[string]any, rest []Rest, err error) {
 	definition, err := k.Definition()
 	if err != nil {

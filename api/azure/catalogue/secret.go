@@ -1,16 +1,17 @@
 package catalogue
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
-// SecretKey is what the spec has in the place of a secret: a key of a Secret in the namespace of the object.
+// SecretKey stands for a secret in the spec: a key of a Secret in the namespace of the object.
 //
 // +kubebuilder:object:generate=true
 type SecretKey struct {
@@ -28,19 +29,20 @@ type Hidden struct {
 	JSON bool
 }
 
-// String returns what is shown in the place of the value, such as "<secret sql/password>".
+// String returns a text with the name and the key of the Secret, such as "<secret sql/password>".
 func (h Hidden) String() string { return "<secret " + h.Name + "/" + h.Key + ">" }
 
-// MarshalJSON implements json.Marshaler: a body that is printed or hashed has String in the place of the value.
+// MarshalJSON implements json.Marshaler with Hidden.String: a printed or hashed body does not contain the value.
 func (h Hidden) MarshalJSON() ([]byte, error) { return json.Marshal(h.String()) }
 
-// Decode returns the value of ARM for the value in the Secret. The error does not contain the value.
+// Decode converts the value in the Secret to the value in the ARM body: a string, or an object if Hidden.JSON is set.
+// The error does not contain the value.
 func (h Hidden) Decode(text []byte) (any, error) {
 	if !h.JSON {
 		return string(text), nil
 	}
 	var value map[string]any
-	if json.Unmarshal(text, &value) != nil || value == nil {
+	if json.Unmarshal(text, &value) != nil || value == nil { // Integers stay integers.
 		return nil, fmt.Errorf("the key %s of Secret %s is no JSON object", h.Key, h.Name)
 	}
 	return value, nil
@@ -86,27 +88,35 @@ func Reveal(body map[string]any, read func(Hidden) (any, error)) (map[string]any
 	return out, errors.Join(problems...)
 }
 
-// Strip returns a body without its secrets. The result shares memory with the body, which is not changed.
-func (d *Definition) Strip(body map[string]any) map[string]any { return without(body, d.Sensitive) }
+// Strip returns a body without the values at [Definition.Sensitive]. The result shares memory with the body. Strip does
+// not change the body.
+func (d *Definition) Strip(body map[string]any) map[string]any { return Without(body, d.Sensitive...) }
 
-// managed are what Azure writes into each resource.
+// managed are the properties that Azure writes into each resource.
 var managed = []Path{"/id", "/type", "/apiVersion", "/etag", "/systemData", "/properties/provisioningState"}
 
-// Writable returns a body that Azure returned without what Azure alone writes, and without secrets. The result shares
-// memory with the body, which is not changed.
+// IsManaged reports whether Azure writes the value at a JSON pointer, such as /etag, into each resource.
+func IsManaged(pointer string) bool { return slices.Contains(managed, Path(pointer)) }
+
+// WithoutManaged returns a body without the properties that Azure writes into each resource.
+func WithoutManaged(body map[string]any) map[string]any { return Without(body, managed...) }
+
+// Writable returns a body without the values that Azure alone writes, and without secrets. The result shares memory
+// with the body, which Writable does not change.
 func (d *Definition) Writable(body map[string]any) map[string]any {
-	return without(without(d.Strip(body), d.ReadOnly), managed)
+	return WithoutManaged(Without(d.Strip(body), d.ReadOnly...))
 }
 
-// without returns a body without the values at some places.
-func without(body map[string]any, paths []Path) map[string]any {
+// Without returns a body without the values at some places. The result shares memory with the body, which Without does
+// not change.
+func Without(body map[string]any, paths ...Path) map[string]any {
 	for _, path := range paths {
 		body, _ = remove(body, strings.Split(string(path), "/")[1:]).(map[string]any)
 	}
 	return body
 }
 
-// remove returns a value without what is at the end of a path. Only the parts of the value on the path are copied.
+// remove returns a value without the values at the end of a path. remove copies only the maps and lists on the path.
 func remove(value any, path []string) any {
 	segment, rest := path[0], path[1:]
 	switch holder := value.(type) {
@@ -130,8 +140,11 @@ func remove(value any, path []string) any {
 		}
 		return out
 	case []any:
-		if segment != "*" || len(rest) == 0 {
+		if segment != "*" {
 			return value
+		}
+		if len(rest) == 0 {
+			return []any{}
 		}
 		out := make([]any, len(holder))
 		for i, inner := range holder {
@@ -146,8 +159,8 @@ func remove(value any, path []string) any {
 // isAt reports whether a segment of a Path stands for a key. Azure reads keys in any case of letters.
 func isAt(segment, key string) bool { return segment == "*" || strings.EqualFold(segment, key) }
 
-// checkSecrets refuses a value in the place of a secret that no Secret has: one of spec.raw, or in an object of which
-// the schema says nothing.
+// checkSecrets refuses a value at a sensitive Path that is no Hidden: the value comes from spec.raw, or from an object
+// without a schema.
 func (c *converter) checkSecrets(body map[string]any, sensitive []Path) {
 	for _, path := range sensitive {
 		for _, pointer := range pointers(body, strings.Split(string(path), "/")[1:], "") {

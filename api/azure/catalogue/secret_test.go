@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -67,8 +68,8 @@ func kindsWithSecrets(t *testing.T) map[*catalogue.Kind]*catalogue.Definition {
 	return found
 }
 
-// TestSecretsOfAllTypes: in each place of a secret the API server accepts the key of a Secret, and no text; the body
-// has the value only after Reveal; the specs of such a body, and its JSON, don't have the value.
+// TestSecretsOfAllTypes: in each place of a secret the API server accepts a SecretKey. The ARM body has the value only
+// after Reveal. FromARM and Strip drop the value. spec.raw with the value is refused.
 func TestSecretsOfAllTypes(t *testing.T) {
 	c, err := catalogue.Embedded()
 	if err != nil {
@@ -81,12 +82,13 @@ func TestSecretsOfAllTypes(t *testing.T) {
 		if keys != len(k.SecretFields) {
 			t.Fatalf("%s: %d keys in the fields %v", k.Type, keys, k.SecretFields)
 		}
+		api := newServer(t, c, k)
+		checkRaw(t, k, definition, api)
 		if keys == 0 {
 			t.Logf("%s in %s: its schema has none of %v", k.Type, k.APIVersion, definition.Sensitive)
 			continue
 		}
 		spec["ownerRef"] = map[string]any{"azure": map[string]any{"subscription": "s"}}
-		api := newServer(t, c, k)
 		if err := api.check(spec); err != nil {
 			t.Fatalf("%s: %v", k.Type, err)
 		}
@@ -116,7 +118,6 @@ func TestSecretsOfAllTypes(t *testing.T) {
 		checkMarkers(t, k, body, 0)
 		checkMarkers(t, k, again, 0)
 		checkMarkers(t, k, definition.Strip(revealed), 0)
-		checkRaw(t, k, definition, api)
 	}
 }
 
@@ -164,7 +165,7 @@ func checkRaw(t *testing.T, k *catalogue.Kind, definition *catalogue.Definition,
 // TestHidden: a secret that is an object is read from JSON, and the error does not show the value.
 func TestHidden(t *testing.T) {
 	h := catalogue.Hidden{SecretKey: catalogue.SecretKey{Name: "hub", Key: "apns"}, JSON: true}
-	if got, err := h.Decode([]byte(`{"a": 1}`)); err != nil || cmp.Diff(map[string]any{"a": 1.0}, got) != "" {
+	if got, err := h.Decode([]byte(`{"a": 1}`)); err != nil || cmp.Diff(map[string]any{"a": int64(1)}, got) != "" {
 		t.Errorf("got %v, %v", got, err)
 	}
 	for _, text := range []string{`hunter2`, `"hunter2"`, `["hunter2"]`, `null`} {
@@ -179,22 +180,39 @@ func TestHidden(t *testing.T) {
 	}
 }
 
-// TestTypedSecret: a typed spec names a Secret, and its ARM form can't be made without the value.
-func TestTypedSecret(t *testing.T) {
-	c, err := catalogue.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for gvk, goType := range typedKinds(t) {
-		k := c.Find(gvk)
-		definition, err := k.Definition()
-		if err != nil {
-			t.Fatal(err)
+// TestWithout: a value is removed wherever a path leads, in any case of letters, and the body is not changed.
+func TestWithout(t *testing.T) {
+	const body = `{"Properties":{"a":1,"list":[{"b":1,"c":2},{"c":3}],"map":{"x":{"b":1},"y":2},"texts":["t"]}}`
+	for path, want := range map[catalogue.Path]string{
+		"/properties/A":         `{"Properties":{"list":[{"b":1,"c":2},{"c":3}],"map":{"x":{"b":1},"y":2},"texts":["t"]}}`,
+		"/properties/list/*/b":  `{"Properties":{"a":1,"list":[{"c":2},{"c":3}],"map":{"x":{"b":1},"y":2},"texts":["t"]}}`,
+		"/properties/map/*/b":   `{"Properties":{"a":1,"list":[{"b":1,"c":2},{"c":3}],"map":{"x":{},"y":2},"texts":["t"]}}`,
+		"/properties/map/*":     `{"Properties":{"a":1,"list":[{"b":1,"c":2},{"c":3}],"map":{},"texts":["t"]}}`,
+		"/properties/texts/*":   `{"Properties":{"a":1,"list":[{"b":1,"c":2},{"c":3}],"map":{"x":{"b":1},"y":2},"texts":[]}}`,
+		"/properties/missing/b": body,
+		"/properties/list/b":    body,
+	} {
+		var before, wanted, after map[string]any
+		recoded(t, json.RawMessage(body), &before)
+		recoded(t, json.RawMessage(want), &wanted)
+		got := catalogue.Without(before, path)
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
+		recoded(t, json.RawMessage(body), &after)
+		if diff := cmp.Diff(after, before); diff != "" {
+			t.Errorf("%s changed the body (-before +after):\n%s", path, diff)
+		}
+	}
+}
+
+// TestTypedSecret: a typed spec has SecretKeys, and ToArm refuses the spec, because ToArm can't know the values.
+func TestTypedSecret(t *testing.T) {
+	eachTyped(t, func(k *catalogue.Kind, definition *catalogue.Definition, goType reflect.Type) {
 		keys := 0
 		spec, _ := secretSpec(definition.Body, &keys).(map[string]any)
 		if keys == 0 {
-			continue
+			return
 		}
 		typed := newSpec(t, goType)
 		recoded(t, spec, typed)
@@ -206,5 +224,5 @@ func TestTypedSecret(t *testing.T) {
 		if _, err := typed.ToArm(network); err == nil || !strings.Contains(err.Error(), "isn't known here") {
 			t.Errorf("%s: the ARM form has a secret: %v", k.Type, err)
 		}
-	}
+	})
 }

@@ -42,7 +42,7 @@ type Shape struct {
 	// Properties of an Object, by Name.
 	Properties []Property
 	// Open tells that the schema allows an Object more properties than it lists, or that Azure has more
-	// values of a String than its Enum. A Secret that is Open is an object in ARM, and JSON in the Secret.
+	// values of a String than its Enum. An Open Secret is an object in ARM, and the Secret in Kubernetes has JSON.
 	Open bool
 	// Discriminator is the property of an Object that tells which other properties are in use.
 	Discriminator string
@@ -99,9 +99,9 @@ type Definition struct {
 	// Preserved are the child collections that the spec doesn't have, because each child is an object of
 	// its own. A PUT without them would delete the children.
 	Preserved []Preserved
-	// ReadOnly are the values that Azure alone writes. The Body has only some of the properties there.
+	// ReadOnly are the places that Azure alone writes. The schema, and so Body, lacks most of the places.
 	ReadOnly []Path
-	// Sensitive are the secrets in the body: Azure accepts these values, and returns none of them.
+	// Sensitive are the places of secrets in the body: Azure accepts a value there, and returns none.
 	Sensitive []Path
 	// Actions of the resource, by Name.
 	Actions []Action

@@ -101,16 +101,7 @@ func newSpec(t rapid.TB, kind reflect.Type) catalogue.ARMTransformer {
 // TestTypedConversion: the typed spec of a body is the spec that the catalogue makes of the body, and its
 // ARM form is the body with name, type and apiVersion.
 func TestTypedConversion(t *testing.T) {
-	c, err := catalogue.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for gvk, goType := range typedKinds(t) {
-		k := c.Find(gvk)
-		definition, err := k.Definition()
-		if err != nil {
-			t.Fatal(err)
-		}
+	eachTyped(t, func(k *catalogue.Kind, definition *catalogue.Definition, goType reflect.Type) {
 		rapid.Check(t, func(t *rapid.T) {
 			input, ok := body(t, definition.Body, 7).(map[string]any)
 			if !ok {
@@ -156,6 +147,23 @@ func TestTypedConversion(t *testing.T) {
 				t.Fatalf("spec of %s from its ARM form (-first +second):\n%s", k.Type, diff)
 			}
 		})
+	})
+}
+
+// eachTyped calls visit for each kind with a Go type.
+func eachTyped(t *testing.T, visit func(k *catalogue.Kind, definition *catalogue.Definition, goType reflect.Type)) {
+	t.Helper()
+	c, err := catalogue.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gvk, goType := range typedKinds(t) {
+		k := c.Find(gvk)
+		definition, err := k.Definition()
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(k, definition, goType)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 	"github.com/kinship-dev/kinship/internal/cloud/azure"
 )
 
-// Import returns an unmanaged object for an existing resource, with the body of the resource as its spec, but without
-// what Azure alone writes. With keepUnknown, spec.raw has what of the body the schema doesn't know: rendered, the
-// object gives exactly the rest of the body back. Otherwise Import returns the places that were left out.
+// Import returns an unmanaged object for an existing resource. The spec has the body of the resource without the values
+// that Azure alone writes. With keepUnknown, spec.raw has the values that the schema does not know, and the rendered
+// object gives the rest of the body back. Without keepUnknown, Import returns the places of the unknown values.
 func Import(
 	k *catalogue.Kind, id azure.ID, body map[string]any, keepUnknown bool,
 ) (obj *unstructured.Unstructured, left []string, err error) {

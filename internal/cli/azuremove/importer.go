@@ -19,7 +19,7 @@ type Importer struct {
 	// Types are patterns of the types to import of a resource group's resources. Without Types, a group
 	// is imported alone: a list for each type of Azure would take thousands of requests.
 	Types []string
-	// KeepUnknown keeps in spec.raw what of a body the schema doesn't know.
+	// KeepUnknown keeps in spec.raw the values of a body that the schema does not know.
 	KeepUnknown bool
 	// Write is called for each object, for an owner before its children.
 	Write func(*unstructured.Unstructured) error

@@ -15,8 +15,8 @@ const templateSchema = "https://schema.management.azure.com/schemas/2019-04-01/d
 // ends with ], such as "[listKeys(...)]", with the rights of the credentials. No key of the body is one of words.
 // Template escapes values. For keys and names Azure has no escape, so Template returns an error that names the field.
 //
-// A [Secure] in the body becomes a parameter of the template, and values has its value: ARM shows the template of a
-// deployment, and no secure value.
+// A [Secure] in the body becomes a parameter of the template, and values has the secret. ARM shows the template of a
+// deployment, and hides the values of secure parameters.
 func Template(
 	id ID, armType, apiVersion string, body map[string]any, ownerVersion string,
 ) (template, values map[string]any, err error) {

@@ -3,7 +3,7 @@
 // [Generate] runs the stages. Each is a function from [Model] to Model, in a file of its own:
 //
 //   - readModel (read.go, union.go) turns the schemas that [Load] found into a Model, and adds the
-//     [Facts] of each type (facts.go): scopes, secrets, what Azure alone writes, and actions.
+//     [Facts] of each type (facts.go): scopes, secrets, read-only places, and actions.
 //   - setOwners (owners.go) finds the owner of each resource.
 //   - setNames (names.go) finds the kind in Kubernetes of each resource.
 //   - separateChildren (children.go) takes the collections of children out of their owners.

@@ -42,7 +42,7 @@ func Explain(w io.Writer, c *catalogue.Catalogue, armType string) error {
 	return nil
 }
 
-// explainFacts writes what the facts say of a type.
+// explainFacts writes the secrets, the read-only places and the actions of a type.
 func explainFacts(w io.Writer, d *catalogue.Definition) {
 	for _, p := range d.Sensitive {
 		fmt.Fprintf(w, "  secret     %s\n", p)

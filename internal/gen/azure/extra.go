@@ -35,7 +35,7 @@ func (l *Library) AddExtra(name string, text []byte) error {
 		}
 		resources[e.Type] = e.resource()
 	}
-	// The scopes are those of the facts.
+	// Facts.addTo replaces the unknown scope.
 	file, err := json.Marshal(map[string]any{scopeKeyOfExtras: resources})
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", name, err)

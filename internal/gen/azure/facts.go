@@ -12,10 +12,10 @@ import (
 	"github.com/kinship-dev/kinship/api/azure/catalogue"
 )
 
-// Facts are what Azure says of a type, and the deployment schemas don't.
+// Facts are the scopes, the secrets, the read-only places and the actions of a type. The deployment schemas lack these.
 type Facts struct {
-	// Type is the ARM type. APIVersion is not compared with that of the schema: a fact is true of all versions in
-	// which its path is.
+	// Type is the ARM type. APIVersion may differ from the api-version of the schema: a fact is true of each version
+	// that has the path of the fact.
 	Type       string `json:"type"`
 	APIVersion string `json:"apiVersion"`
 	// Scopes has a bit of factScopes for each place where a resource may be created. Zero is not known.
@@ -130,7 +130,7 @@ func (f Facts) addTo(r *Resource) {
 	slices.SortFunc(r.Actions, func(a, b catalogue.Action) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// lacks returns those of paths that the schema of a resource does not have.
+// lacks returns the paths that the schema of a resource does not have.
 func (r *Resource) lacks(paths []catalogue.Path) []catalogue.Path {
 	return slices.DeleteFunc(slices.Clone(paths), func(p catalogue.Path) bool {
 		return r.Body.at(strings.Split(string(p), "/")[1:]) != nil
@@ -156,9 +156,9 @@ func (t *Type) at(path []string) *Type {
 	return t
 }
 
-// setSecrets makes the values at the sensitive paths of each resource Secrets. A secret within another, such as a field
-// of credentials that are a secret as a whole, is a part of the other's value. An ARM id stays a reference: an id gives
-// nobody a right.
+// setSecrets changes the Type at each path of Resource.Sensitive to a Secret. If an object is a Secret, the fields of
+// the object are in the value of the Secret: the credentials of a notification hub. An ARM id stays a reference,
+// because an id gives nobody a right.
 func setSecrets(m Model, _ *Config) (Model, error) {
 	out := Model{Refusals: m.Refusals, Counts: m.Counts}
 	for _, r := range m.Resources {

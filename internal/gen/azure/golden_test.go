@@ -72,7 +72,7 @@ func TestGolden(t *testing.T) {
 // inputs are the files of a test besides schemas.
 type inputs struct{ config, facts, extra []byte }
 
-// load returns what the inputs and the schemas of a directory give.
+// load returns the Library of the inputs and of the schemas in a directory, and the Config.
 func (in inputs) load(directory fs.FS) (*azure.Library, *azure.Config, error) {
 	config, err := azure.ParseConfig(in.config)
 	if err != nil {
@@ -134,7 +134,7 @@ func result(t *testing.T, directory fs.FS, in inputs) string {
 	return b.String()
 }
 
-// writeFacts writes what the facts say of a kind.
+// writeFacts writes the secrets, the read-only places and the actions of a kind.
 func writeFacts(b *strings.Builder, d *catalogue.Definition) {
 	for _, p := range d.ReadOnly {
 		fmt.Fprintf(b, "  read-only %s\n", p)

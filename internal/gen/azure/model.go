@@ -26,7 +26,7 @@ type Resource struct {
 	Name *catalogue.Shape
 	// Preserved are the collections that separateChildren took out of Body.
 	Preserved []catalogue.Preserved
-	// ReadOnly, Sensitive and Actions are those of the Facts. Lacking are those of Sensitive that Body does not have.
+	// ReadOnly, Sensitive and Actions come from the Facts. Lacking are the paths of Sensitive that Body does not have.
 	ReadOnly, Sensitive, Lacking []catalogue.Path
 	Actions                      []catalogue.Action
 }

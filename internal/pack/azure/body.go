@@ -40,12 +40,9 @@ func (d *desired) toSend() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths := slices.Clone(managed)
+	body = catalogue.Without(catalogue.WithoutManaged(body), catalogue.NamePath)
 	for _, p := range d.definition.Preserved {
-		paths = append(paths, p.Path)
-	}
-	for _, path := range paths {
-		unstructured.RemoveNestedField(body, strings.Split(strings.TrimPrefix(path, "/"), "/")...)
+		body = catalogue.Without(body, catalogue.Path(p.Path))
 	}
 	return body, nil
 }

@@ -15,7 +15,8 @@
 //
 // # Files
 //
-//   - relations.go: the owner, the references and the Secret of an object, as edges;
+//   - relations.go: the owner, the references and the Secrets of an object, as edges;
+//   - secrets.go: the values of sensitive fields, from Secrets;
 //   - address.go: the ARM id of an object, from its owner;
 //   - body.go: the body of a PUT, and in which fields a resource differs;
 //   - actuator.go: the requests; failure.go: the classes of errors;

@@ -59,7 +59,7 @@ func askForSecrets(groups []string) []client.Object {
 
 // askForValues returns a ValidatingAdmissionPolicy with which the API server checks whether the author of an object may
 // use the Secrets in sensitive fields, such as spec.administratorLoginPassword. Without the policy, a user without
-// rights to a Secret could make the operator send its value to a cloud of the user.
+// rights to a Secret could make the operator send the value of the Secret to a cloud of the user.
 func askForValues(all *catalogue.Catalogue) []client.Object {
 	rules := map[string]sets.Set[string]{}  // the plurals by group
 	fields := map[string]sets.Set[string]{} // the kinds by field

@@ -72,7 +72,7 @@ func (a actuator) open(ctx context.Context) (opened, error) {
 	return all, nil
 }
 
-// reveal returns a body with the values in the places of the secrets. wrap returns what the body has for a value.
+// reveal returns a body with wrap(value) in the place of each catalogue.Hidden.
 func (o opened) reveal(body map[string]any, wrap func(any) any) (map[string]any, error) {
 	if len(o.values) == 0 {
 		return body, nil
@@ -98,8 +98,8 @@ func (o opened) withhold(err error) error {
 	return external.Withhold(err, texts...)
 }
 
-// told returns an error of ARM about the resource of an object without the values that were sent. If other values may
-// have been sent than the Secrets have now, told returns the class of the error without ARM's text.
+// told removes the values of the object's Secrets from an error of ARM: ARM may repeat a password. If the Secrets have
+// changed since the last PUT, the former values are unknown, and told replaces the whole text of ARM.
 func (a actuator) told(ctx context.Context, err error) error {
 	known, ok := errors.AsType[*external.Error](err)
 	sent := sentOf(a.object)

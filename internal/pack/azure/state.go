@@ -47,9 +47,6 @@ const (
 	longestUnknown = 1024
 )
 
-// managed are the properties that ARM adds to every resource.
-var managed = []string{"/id", "/type", "/name", "/etag", "/systemData", "/apiVersion", "/properties/provisioningState"}
-
 // unknown returns the paths of properties that the schema of the api-version does not have, or nil.
 // unknown leaves out children that are objects of their own, because each child has a status.
 func (k *kind) unknown(body map[string]any) any {
@@ -59,7 +56,7 @@ func (k *kind) unknown(body map[string]any) any {
 	}
 	var paths []any
 	for _, one := range rest {
-		told := slices.Contains(managed, one.Path) || k.isPreserved(one.Path)
+		told := one.Path == catalogue.NamePath || catalogue.IsManaged(one.Path) || k.isPreserved(one.Path)
 		if !told && len(one.Path) <= longestUnknown && len(paths) < mostUnknown {
 			paths = append(paths, one.Path)
 		}

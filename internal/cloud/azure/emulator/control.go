@@ -131,7 +131,7 @@ type Item struct {
 	State string `json:"state,omitempty"`
 }
 
-// Sent returns the body that a resource has of its last PUT, with the secrets that no answer has, or nil.
+// Sent returns the body of the last PUT of a resource, or nil. Unlike an answer, the body has the secrets.
 func (s *Server) Sent(id azure.ID) map[string]any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
